@@ -1,0 +1,163 @@
+"""Each kernel against its slow readable twin.
+
+Integer-valued spectra have exact distances, so ties are real and everything must be equal. Other
+spectra may differ where two distances are within 1e-6 of each other.
+"""
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectrawalk import graph, modes
+from spectrawalk.kernels import density_order, reference
+from spectrawalk.kernels import neighbors as kernels
+from spectrawalk.labeling import STAGE1_RULES, Consensus, label_pixels
+
+
+@st.composite
+def images(draw, integer=True):
+    """Spectra of the valid pixels and the mask: odd shapes, duplicates, masked rows."""
+    shape = draw(
+        st.one_of(
+            st.tuples(st.integers(1, 9), st.integers(1, 9)),
+            st.tuples(st.just(1), st.integers(2, 80)),
+            st.tuples(st.integers(2, 80), st.just(1)),
+        ).filter(lambda s: s[0] * s[1] >= 2)
+    )
+    bands = draw(st.integers(1, 4))
+    values = (
+        st.integers(-3, 3).map(float)
+        if integer
+        else st.floats(-10, 10, allow_nan=False, width=32).map(float)
+    )
+    cube = draw(hnp.arrays(np.float64, (*shape, bands), elements=values, fill=st.nothing()))
+    mask = draw(hnp.arrays(bool, shape, elements=st.booleans()))
+    if draw(st.booleans()):
+        mask[draw(st.integers(0, shape[0] - 1))] = False
+    if np.count_nonzero(mask) < 2:
+        mask[...] = True
+    return cube[mask], mask
+
+
+def _pad(index, d2, k):
+    """Bring the graph's answer (never wider than it can be) to width k."""
+    extra = ((0, 0), (0, k - index.shape[1]))
+    return np.pad(index, extra, constant_values=-1), np.pad(d2, extra, constant_values=np.inf)
+
+
+def _assert_same_neighbors(X, found, expected):
+    """Equal sets of distances, and equal indices but for near-ties; indices fit the distances."""
+    (index, d2), (expected_index, expected_d2) = found, expected
+    np.testing.assert_allclose(d2, expected_d2, rtol=1e-6, atol=1e-12)
+    for pixel, (mine, theirs) in enumerate(zip(index, expected_index, strict=True)):
+        for position in np.flatnonzero(mine != theirs):
+            a = reference.squared_distances(X[pixel], X[mine[position] : mine[position] + 1])[0]
+            b = reference.squared_distances(X[pixel], X[theirs[position] : theirs[position] + 1])[0]
+            assert abs(a - b) <= 1e-6 * max(a, b, 1e-6)
+
+
+@given(images(), st.integers(1, 120), st.integers(1, 12), st.booleans())
+def test_window_neighbors_of_integers_are_exact(image, k, radius, disk):
+    X, mask = image
+    index, d2 = _pad(*graph.window_neighbors(X, mask, k, radius, "disk" if disk else "square"), k)
+    expected_index, expected_d2 = reference.window_neighbors(X, mask, k, radius, disk)
+    np.testing.assert_array_equal(index, expected_index)
+    np.testing.assert_array_equal(d2, expected_d2)
+
+
+@given(images(integer=False), st.integers(1, 20), st.integers(1, 5))
+def test_window_neighbors_of_reals(image, k, radius):
+    X, mask = image
+    found = _pad(*graph.window_neighbors(X, mask, k, radius), k)
+    _assert_same_neighbors(X, found, reference.window_neighbors(X, mask, k, radius))
+
+
+@given(images(), st.integers(1, 120))
+def test_global_neighbors_of_integers_are_exact(image, k):
+    X, _ = image
+    index, d2 = _pad(*graph.global_neighbors(X, k), max(k, len(X) - 1))
+    expected_index, expected_d2 = reference.global_neighbors(X, max(k, len(X) - 1))
+    keep = min(k, len(X) - 1)
+    np.testing.assert_array_equal(index[:, :keep], expected_index[:, :keep])
+    np.testing.assert_array_equal(d2[:, :keep], expected_d2[:, :keep])
+
+
+@given(images(integer=False), st.integers(1, 20))
+def test_global_neighbors_of_reals(image, k):
+    X, _ = image
+    k = min(k, len(X) - 1)
+    _assert_same_neighbors(X, graph.global_neighbors(X, k), reference.global_neighbors(X, k))
+
+
+@given(images(integer=False))
+def test_distance_sums(image):
+    X, _ = image
+    tiles = graph.to_tiles(X, kernels.TILE)
+    found = kernels.distance_sums(X, tiles, 0, len(X))
+    np.testing.assert_allclose(found, reference.distance_sums(X), rtol=1e-12, atol=1e-12)
+    pairs = len(X) * (len(X) - 1) / 2
+    np.testing.assert_allclose(modes.mean_distance(X), found.sum() / pairs, rtol=1e-12, atol=1e-12)
+
+
+@given(images(), st.data())
+def test_nearest_outside(image, data):
+    X, mask = image
+    n = len(X)
+    group = data.draw(hnp.arrays(np.int32, n, elements=st.integers(0, 3)))
+    radius = data.draw(st.integers(1, 10))
+    pixels = np.flatnonzero(data.draw(hnp.arrays(bool, n, elements=st.booleans())))
+    rows, cols = (axis.astype(np.int32) for axis in np.nonzero(mask))
+    found = kernels.nearest_outside(X, graph.number_pixels(mask), rows, cols, group, pixels, radius)
+    expected = reference.nearest_outside(X, mask, group, pixels, radius)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
+@given(images())
+def test_nearest_denser(image):
+    coordinates, _ = image
+    n = len(coordinates)
+    tiles = graph.to_tiles(coordinates, density_order.TILE)
+    expected_parent, expected_d2 = reference.nearest_denser(coordinates)
+    parent, d2 = density_order.nearest_denser(tiles, n, 0, n)
+    np.testing.assert_array_equal(parent, expected_parent)
+    np.testing.assert_array_equal(d2, expected_d2)
+
+
+@given(
+    images(),
+    st.integers(1, 4),
+    st.integers(0, 4),
+    st.sampled_from(list(STAGE1_RULES)),
+    st.booleans(),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_two_stage_labels(image, n_clusters, radius, stage1, wait, own_vote, random):
+    coordinates, mask = image
+    n = len(coordinates)
+    ranking = np.array(random.sample(range(n), n))
+    others = random.sample(range(1, n), min(n_clusters, n) - 1)
+    mode_ranks = np.array([0, *others])
+    random.shuffle(mode_ranks)
+    parent, _ = modes.nearest_denser(coordinates, ranking)
+    labels = label_pixels(
+        coordinates,
+        ranking,
+        parent,
+        ranking[mode_ranks],
+        mask,
+        Consensus(radius, stage1, "open" if wait else "labelled", own_vote),
+    )
+    expected = reference.two_stage_labels(
+        coordinates[ranking],
+        np.argwhere(mask)[ranking],
+        mask.shape,
+        mode_ranks,
+        radius,
+        stage1,
+        wait,
+        own_vote,
+    )
+    np.testing.assert_array_equal(labels[ranking], expected)

@@ -1,0 +1,38 @@
+"""Cluster hyperspectral images without labels, by spatially regularised diffusion learning.
+
+Names are loaded on first use, so that ``import spectrawalk`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spectrawalk.estimators import DL, DLSS, SRDL, load
+    from spectrawalk.io import read_scene
+    from spectrawalk.scene import Scene
+    from spectrawalk.scores import Scores, score
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "DL": "estimators",
+    "DLSS": "estimators",
+    "SRDL": "estimators",
+    "load": "estimators",
+    "Scene": "scene",
+    "read_scene": "io",
+    "Scores": "scores",
+    "score": "scores",
+}
+
+__all__ = ["DL", "DLSS", "SRDL", "Scene", "Scores", "load", "read_scene", "score"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"spectrawalk.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'spectrawalk' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,264 @@
+"""Algorithm 1, first half: join each pixel to its spectrally nearest neighbours in space."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
+
+from spectrawalk import progress
+from spectrawalk.errors import GraphError
+from spectrawalk.kernels import neighbors as kernels
+
+SELF_TUNING_NEIGHBOR = 7
+"""Which neighbour's distance is a pixel's own scale in self-tuning weights."""
+
+
+_LEAST_BRIDGE = 1e-12
+"""Weight of a bridge, as a share of its ends' degrees, below which rounding would undo it."""
+
+
+def window_neighbors(
+    X: NDArray[np.float64],
+    mask: NDArray[np.bool_],
+    k: int,
+    radius: int,
+    window: str = "square",
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Find each pixel's k spectrally nearest neighbours within a spatial radius.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, bands)
+        Spectra of the valid pixels, in the order of the mask's True entries.
+    mask : ndarray of bool, shape (rows, cols)
+    k : int
+        Neighbours per pixel, the pixel itself left out; fewer where the window holds fewer.
+    radius : int
+        Half-width r of the window.
+    window : {"square", "disk"}
+
+    Returns
+    -------
+    index : ndarray of int32, shape (n, k)
+        Neighbours, nearest first, ties by index; -1 beyond the last one.
+    d2 : ndarray of shape (n, k)
+        Squared spectral distances; infinite beyond the last one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 0.0], [0.0, 0.0]])
+    >>> index, d2 = window_neighbors(X, np.ones((1, 4), dtype=bool), k=2, radius=1)
+    >>> index.tolist()
+    [[1, -1], [0, 2], [1, 3], [2, -1]]
+    """
+    (rows, cols), bands = mask.shape, X.shape[1]
+    k = min(k, len(X) - 1, (2 * radius + 1) ** 2 - 1)
+    index = np.empty((len(X), k), dtype=np.int32)
+    d2 = np.empty((len(X), k))
+    reach = min(radius, cols - 1)
+    spare = -cols % kernels.WINDOW_TILE
+    padded_mask = np.pad(mask, ((0, 0), (reach, reach + spare)))
+    planes = np.zeros((rows, bands, padded_mask.shape[1]))
+    planes.transpose(0, 2, 1)[padded_mask] = X
+    number = number_pixels(padded_mask)
+    work_per_row = (cols + spare) * (2 * min(radius, rows) + 1) * (2 * reach + 1) * bands
+    for start, stop in progress.in_steps("neighbours", rows, work_per_row):
+        kernels.window_neighbors(
+            planes, number, reach, start, stop, radius, window == "disk", index, d2
+        )
+    return index, d2
+
+
+def global_neighbors(
+    X: NDArray[np.float64], k: int, stage: str = "neighbours"
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Find each pixel's k spectrally nearest neighbours in the whole image.
+
+    The arguments and results are those of :func:`window_neighbors`.
+    """
+    k = min(k, len(X) - 1)
+    index = np.empty((len(X), k), dtype=np.int32)
+    d2 = np.empty((len(X), k))
+    tiles = to_tiles(X, kernels.TILE)
+    for start, stop in progress.in_steps(stage, len(X), X.size):
+        kernels.global_neighbors(X, tiles, start, stop, index, d2)
+    return index, d2
+
+
+def number_pixels(mask: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Number the valid pixels in C order, -1 where masked."""
+    number = np.full(mask.shape, -1, dtype=np.int32)
+    number[mask] = np.arange(np.count_nonzero(mask), dtype=np.int32)
+    return number
+
+
+def to_tiles(X: NDArray[np.float64], tile: int) -> NDArray[np.float64]:
+    """Lay out rows of `X` as (tiles, columns of X, tile), zero-padded.
+
+    The values that one column of X has in a tile of rows then lie side by side.
+    """
+    count = -(-len(X) // tile)
+    padded = np.zeros((count * tile, X.shape[1]))
+    padded[: len(X)] = X
+    return np.ascontiguousarray(padded.reshape(count, tile, -1).transpose(0, 2, 1))
+
+
+def local_scales(
+    d2: NDArray[np.float64], sigma: float | str, factor: float = 1.0
+) -> NDArray[np.float64]:
+    """Scale s_i of each pixel; an edge then weighs exp(-d^2 / (s_i s_j)).
+
+    Parameters
+    ----------
+    d2 : ndarray of shape (n, k)
+        Squared neighbour distances, infinite where there is no neighbour.
+    sigma : float, "mean" or "self-tuning"
+        One scale for all, as in the paper; the mean neighbour distance; or each pixel's distance
+        to its 7th neighbour.
+    factor : float
+        Multiplies the two adaptive choices.
+    """
+    n = len(d2)
+    if not isinstance(sigma, str):
+        return np.full(n, float(sigma))
+    present = np.isfinite(d2)
+    distance = np.sqrt(np.where(present, d2, 0.0))
+    counts = present.sum(axis=1)
+    mean = distance.sum() / max(int(counts.sum()), 1)
+    if mean == 0:
+        raise GraphError(
+            f"sigma={sigma!r} cannot be set: all neighbour distances are 0; give sigma a number, "
+            "or tell identical pixels apart with jitter."
+        )
+    if sigma == "mean":
+        return np.full(n, factor * mean)
+    own = distance[np.arange(n), np.minimum(counts, SELF_TUNING_NEIGHBOR) - 1]
+    # Among many identical pixels the 7th distance can be 0, which would cut all other edges.
+    return factor * np.where((counts > 0) & (own > 0), own, mean)
+
+
+def weight_matrix(
+    index: NDArray[np.int32],
+    d2: NDArray[np.float64],
+    scales: NDArray[np.float64],
+    symmetrize: str | None = "max",
+) -> csr_array:
+    """Weights W(x, y) = exp(-|x - y|^2 / sigma^2) of the neighbour graph.
+
+    Parameters
+    ----------
+    index, d2 : ndarray of shape (n, k)
+        Neighbours as from :func:`window_neighbors`.
+    scales : ndarray of shape (n,)
+        As from :func:`local_scales`.
+    symmetrize : {"max", None}
+        Union of the edges of both directions, or each pixel's own edges only.
+    """
+    n, _ = index.shape
+    present = index >= 0
+    counts = present.sum(axis=1)
+    source = np.repeat(np.arange(n), counts)
+    target = index[present]
+    weight = np.exp(-d2[present] / (scales[source] * scales[target]))
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    W = csr_array((weight, target, indptr), shape=(n, n))
+    _check_weights(W, d2, scales)
+    W.eliminate_zeros()
+    W.sort_indices()
+    return W.maximum(W.T).tocsr() if symmetrize == "max" else W
+
+
+def _check_weights(W: csr_array, d2: NDArray[np.float64], scales: NDArray[np.float64]) -> None:
+    lost = np.count_nonzero((W.sum(axis=1) == 0) & np.isfinite(d2).any(axis=1))
+    if lost:
+        typical = float(np.sqrt(np.median(d2[np.isfinite(d2)])))
+        raise GraphError(
+            f"the weights of all edges underflow to 0 at {lost} of {len(d2)} pixels: sigma="
+            f"{np.median(scales):.3g} is far below the typical neighbour distance {typical:.3g}; "
+            "give a larger sigma, or normalize='pixel'."
+        )
+
+
+def component_numbers(W: csr_array) -> NDArray[np.int32]:
+    """Weakly connected component of each pixel, 0 for the largest, then by decreasing size."""
+    count, component = connected_components(W, directed=True, connection="weak")
+    by_size = np.argsort(-np.bincount(component, minlength=count), kind="stable")
+    position = np.empty(count, dtype=np.int32)
+    position[by_size] = np.arange(count, dtype=np.int32)
+    return position[component]
+
+
+def bridge_components(
+    W: csr_array,
+    X: NDArray[np.float64],
+    mask: NDArray[np.bool_],
+    scales: NDArray[np.float64],
+    radius: int | None,
+) -> tuple[csr_array, int]:
+    """Join the components of the graph until one remains.
+
+    In every round each component but the largest is joined, by one edge in both directions, to its
+    best spectral match outside itself. The match is sought in a window around the component's
+    pixels; the window starts at `radius` and doubles every round, so near matches are preferred.
+
+    Parameters
+    ----------
+    W : csr_array of shape (n, n)
+    X : ndarray of shape (n, bands)
+    mask : ndarray of bool, shape (rows, cols), or (n,) for a table
+    scales : ndarray of shape (n,)
+        As from :func:`local_scales`: a bridge is weighted as any edge, but never so weakly that
+        rounding would undo it.
+    radius : int or None
+        None for no window.
+
+    Returns
+    -------
+    W : csr_array
+        Connected.
+    n_components : int
+        How many components there were.
+    """
+    component = component_numbers(W)
+    n_components = int(component.max()) + 1
+    grid = np.atleast_2d(mask)
+    number = number_pixels(grid)
+    rows, cols = (axis.astype(np.int32) for axis in np.nonzero(grid))
+    everything = max(grid.shape)
+    reach = everything if radius is None else radius
+    while component.max() > 0:
+        progress.report("bridges", n_components - 1 - int(component.max()), n_components - 1)
+        outsiders = np.flatnonzero(component > 0)
+        match, d2 = kernels.nearest_outside(X, number, rows, cols, component, outsiders, reach)
+        best = _best_bridges(component[outsiders], d2)
+        ends = np.array([outsiders[best], match[best]])
+        W = _add_edges(W, ends, d2[best], scales)
+        component = component_numbers(W)
+        reach = min(2 * reach, everything)
+    return W, n_components
+
+
+def _best_bridges(component: NDArray[np.int32], d2: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Position of each component's shortest bridge, for the components that have one."""
+    order = np.lexsort((np.arange(len(d2)), d2, component))
+    _, first = np.unique(component[order], return_index=True)
+    best = order[first]
+    return best[np.isfinite(d2[best])]
+
+
+def _add_edges(
+    W: csr_array, ends: NDArray[np.intp], d2: NDArray[np.float64], scales: NDArray[np.float64]
+) -> csr_array:
+    """Add edges in both directions, each just strong enough to be told from none at all."""
+    degree = W.sum(axis=1)[ends]
+    weaker = np.where(degree > 0, degree, np.inf).min(axis=0, initial=np.inf)
+    least = _LEAST_BRIDGE * np.where(np.isfinite(weaker), weaker, 1.0)
+    weight = np.maximum(np.exp(-d2 / (scales[ends[0]] * scales[ends[1]])), least)
+    edges = coo_array((weight, (ends[0], ends[1])), shape=W.shape)
+    # Two components can choose the same bridge: as a maximum, it then counts once.
+    for direction in (edges, edges.T):
+        W = W.maximum(direction.tocsr())
+    return W.tocsr()

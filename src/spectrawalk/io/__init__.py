@@ -1,0 +1,20 @@
+"""Files in and files out; the only part of the package that knows file names and formats.
+
+A new input format is one module with a subclass of :class:`spectrawalk.io.formats.Format` and one
+entry in ``FORMATS`` of :mod:`spectrawalk.io.reading`.
+"""
+
+from spectrawalk.io.atomic import atomic_path
+from spectrawalk.io.reading import read_array, read_ground_truth, read_scene
+from spectrawalk.io.scenes import scene_from_cube
+from spectrawalk.io.writers import write_labels_npy, write_labels_png
+
+__all__ = [
+    "atomic_path",
+    "read_array",
+    "read_ground_truth",
+    "read_scene",
+    "scene_from_cube",
+    "write_labels_npy",
+    "write_labels_png",
+]

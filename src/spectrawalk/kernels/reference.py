@@ -1,0 +1,160 @@
+"""Slow, readable twins of the kernels, in plain NumPy and Python. The tests compare the two.
+
+They take the problem in its plainest form, so that the kernels' bookkeeping (tiles, ranges, heaps)
+is tested too and not repeated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def squared_distances(a: Array, b: Array) -> Array:
+    """Squared Euclidean distance of one spectrum `a` to each row of `b`."""
+    return np.square(b - a).sum(axis=1)
+
+
+def _nearest(d2: Array, candidates: Array, k: int) -> tuple[Array, Array]:
+    """Return the k nearest candidates by (distance, index), padded with -1 and infinity."""
+    order = np.lexsort((candidates, d2))[:k]
+    index = np.full(k, -1)
+    distance = np.full(k, np.inf)
+    index[: len(order)] = candidates[order]
+    distance[: len(order)] = d2[order]
+    return index, distance
+
+
+def window_neighbors(
+    X: Array, mask: Array, k: int, radius: int, disk: bool = False
+) -> tuple[Array, Array]:
+    """Return the k nearest spectra in each valid pixel's window, the pixel itself left out."""
+    places = np.argwhere(mask)
+    index, d2 = np.empty((len(X), k), dtype=int), np.empty((len(X), k))
+    for pixel, place in enumerate(places):
+        offset = np.abs(places - place)
+        inside = (offset**2).sum(axis=1) <= radius**2 if disk else offset.max(axis=1) <= radius
+        inside[pixel] = False
+        candidates = np.flatnonzero(inside)
+        index[pixel], d2[pixel] = _nearest(
+            squared_distances(X[pixel], X[candidates]), candidates, k
+        )
+    return index, d2
+
+
+def global_neighbors(X: Array, k: int) -> tuple[Array, Array]:
+    """Return the k nearest spectra of each pixel among all others."""
+    index, d2 = np.empty((len(X), k), dtype=int), np.empty((len(X), k))
+    for pixel in range(len(X)):
+        candidates = np.delete(np.arange(len(X)), pixel)
+        index[pixel], d2[pixel] = _nearest(
+            squared_distances(X[pixel], X[candidates]), candidates, k
+        )
+    return index, d2
+
+
+def distance_sums(X: Array) -> Array:
+    """Sum of the distances from each pixel to all later pixels."""
+    return np.array([np.sqrt(squared_distances(x, X[i + 1 :])).sum() for i, x in enumerate(X)])
+
+
+def nearest_outside(
+    X: Array, mask: Array, group: Array, pixels: Array, radius: int
+) -> tuple[Array, Array]:
+    """Nearest spectrum of another group in the square window around each of some pixels."""
+    places = np.argwhere(mask)
+    index, d2 = np.full(len(pixels), -1), np.full(len(pixels), np.inf)
+    for job, pixel in enumerate(pixels):
+        inside = np.abs(places - places[pixel]).max(axis=1) <= radius
+        candidates = np.flatnonzero(inside & (group != group[pixel]))
+        nearest, distance = _nearest(squared_distances(X[pixel], X[candidates]), candidates, 1)
+        index[job], d2[job] = nearest[0], distance[0]
+    return index, d2
+
+
+def nearest_denser(coordinates: Array) -> tuple[Array, Array]:
+    """Nearest earlier row of `coordinates`, which are in the order of decreasing density."""
+    parent, d2 = np.full(len(coordinates), -1), np.zeros(len(coordinates))
+    d2[0] = squared_distances(coordinates[0], coordinates).max()
+    for rank in range(1, len(coordinates)):
+        denser = squared_distances(coordinates[rank], coordinates[:rank])
+        parent[rank] = np.argmin(denser)
+        d2[rank] = denser.min()
+    return parent, d2
+
+
+def consensus(
+    label_image: Array, row: int, col: int, radius: int, own: int | None, rule: str
+) -> int | None:
+    """Label that the labelled pixels of the window agree on, None where they agree on none."""
+    window = label_image.copy()
+    window[row, col] = -1 if own is None else own
+    window = window[
+        max(0, row - radius) : row + radius + 1, max(0, col - radius) : col + radius + 1
+    ]
+    labels, votes = np.unique(window[window >= 0], return_counts=True)
+    if len(labels) == 0:
+        return None
+    winner, most = int(labels[np.argmax(votes)]), votes.max()
+    exists = {
+        "most-frequent": np.count_nonzero(votes == most) == 1,
+        "most-frequent-first": True,
+        "majority": most > votes.sum() / 2,
+    }
+    return winner if exists[rule] else None
+
+
+def two_stage_labels(
+    coordinates: Array,
+    places: Array,
+    image_shape: tuple[int, int],
+    mode_ranks: Array,
+    radius: int,
+    stage1: str = "most-frequent",
+    wait_for_parent: bool = False,
+    own_vote: bool = False,
+) -> Array:
+    """Algorithm 3, everything in the order of decreasing density.
+
+    `places` holds the row and column of each point.
+    """
+    n = len(coordinates)
+    image = np.full(image_shape, -1)
+    parent, _ = nearest_denser(coordinates)
+
+    def label_of(rank: int) -> int:
+        return int(image[tuple(places[rank])])
+
+    def nearest_labelled(rank: int) -> int:
+        labelled = [other for other in range(rank) if label_of(other) >= 0]
+        return labelled[int(np.argmin(squared_distances(coordinates[rank], coordinates[labelled])))]
+
+    for label, rank in enumerate(mode_ranks):
+        image[tuple(places[rank])] = label
+
+    for stage in (1, 2):
+        for rank in range(n):
+            if label_of(rank) >= 0:
+                continue
+            source = int(parent[rank])
+            if label_of(source) < 0:
+                if wait_for_parent:
+                    continue
+                source = nearest_labelled(rank)
+            spectral = label_of(source)
+            row, col = places[rank]
+            agreed = None
+            if radius > 0:
+                own = spectral if own_vote and stage == 1 else None
+                rule = stage1 if stage == 1 else "majority"
+                agreed = consensus(image, row, col, radius, own, rule)
+            if stage == 1:
+                if agreed is None or agreed == spectral:
+                    image[row, col] = spectral
+            else:
+                image[row, col] = spectral if agreed is None else agreed
+    return np.array([label_of(rank) for rank in range(n)])

@@ -1,0 +1,158 @@
+"""Algorithm 2: density, distance to the nearest denser pixel, modes and their number."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectrawalk import progress
+from spectrawalk.errors import DataError, StructureError
+from spectrawalk.graph import to_tiles
+from spectrawalk.kernels import density_order as kernels
+from spectrawalk.kernels.neighbors import TILE, distance_sums
+
+EXACT_MEAN = 20_000
+"""Up to this many pixels the mean distance is taken over all pairs."""
+
+MEAN_SAMPLE = 8_000
+"""Above that, over all pairs of this many pixels."""
+
+BANDWIDTH_SHARE = 20
+"""The automatic density bandwidth is the mean pairwise distance over this."""
+
+
+def mean_distance(X: NDArray[np.float64]) -> float:
+    """Mean spectral distance over the pairs of pixels.
+
+    Exact up to 20,000 pixels. Above, over 8,000 of them that depend on the spectra alone: the
+    pixels are ordered by their projection onto a fixed direction and taken at equal steps, so that
+    neither the order of the pixels nor a seed matters, and common spectra keep their share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean_distance(np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 0.0]])).__round__(6)
+    3.333333
+    """
+    order = _spectral_order(X)
+    if len(X) > EXACT_MEAN:
+        order = order[np.linspace(0, len(X) - 1, MEAN_SAMPLE).round().astype(np.intp)]
+    sample = np.ascontiguousarray(X[order])
+    n, tiles = len(sample), to_tiles(sample, TILE)
+    steps = progress.in_steps("density", n, sample.size / 2)
+    total = math.fsum(
+        part for start, stop in steps for part in distance_sums(sample, tiles, start, stop)
+    )
+    return total / (n * (n - 1) / 2)
+
+
+def _spectral_order(X: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Order the pixels by their spectra, whatever order they come in."""
+    direction = np.random.default_rng(0).normal(size=X.shape[1])
+    blocks = range(0, len(X), 65536)
+    # A plain sum per row: a matrix product may round a row differently in another place.
+    keys = [(X[start : start + 65536] * direction).sum(axis=1) for start in blocks]
+    return np.argsort(np.concatenate(keys), kind="stable")
+
+
+def density(d2: NDArray[np.float64], bandwidth: float) -> NDArray[np.float64]:
+    """Kernel density p(x) from the nearest other spectra, normalised to sum 1.
+
+    Parameters
+    ----------
+    d2 : ndarray of shape (n, k_p)
+        Squared distances to the nearest spectra of the whole image, the pixel itself left out.
+    bandwidth : float
+        s in exp(-d^2 / s^2).
+    """
+    p = np.exp(-d2 / bandwidth**2).sum(axis=1)
+    total = p.sum()
+    if not total > 0:
+        raise DataError(
+            f"the density of every pixel underflows to 0: density_bandwidth={bandwidth:.3g} is far "
+            "below the distances between spectra; give a larger one."
+        )
+    return p / total
+
+
+def density_ranking(p: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Order the pixels from the densest to the sparsest, ties by index."""
+    return np.argsort(-p, kind="stable")
+
+
+def nearest_denser(
+    coordinates: NDArray[np.float64], ranking: NDArray[np.intp]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Diffusion-nearest denser pixel of each pixel, and the distance rho_t(x) to it.
+
+    Parameters
+    ----------
+    coordinates : ndarray of shape (n, M)
+        Diffusion coordinates.
+    ranking : ndarray of shape (n,)
+        Pixels in the order of decreasing density.
+
+    Returns
+    -------
+    parent : ndarray of shape (n,)
+        In ranks: ``parent[i]`` is the rank of the denser pixel nearest to ``ranking[i]``, -1 for
+        the densest.
+    rho : ndarray of shape (n,)
+        In pixels; for the densest one the largest diffusion distance from it.
+    """
+    n, m = coordinates.shape
+    tiles = to_tiles(coordinates[ranking], kernels.TILE)
+    parent = np.empty(n, dtype=np.int64)
+    d2 = np.empty(n)
+    # About a second's work each: the cost of a rank grows with the ranks before it.
+    count = max(1, min(n, round(n * n * m / 4e9)))
+    bounds = np.unique(np.round(n * np.sqrt(np.linspace(0, 1, count + 1))).astype(int))
+    for start, stop in progress.track("modes", list(itertools.pairwise(bounds))):
+        parent[start:stop], d2[start:stop] = kernels.nearest_denser(tiles, n, start, stop)
+    rho = np.empty(n)
+    rho[ranking] = np.sqrt(d2)
+    return parent, rho
+
+
+class Modes(NamedTuple):
+    """Modes and how their number was found."""
+
+    pixels: NDArray[np.intp]
+    """Pixels with the K largest D_t, largest first."""
+    ratios: NDArray[np.float64]
+    """D_(K) / D_(K+1) for K = 1, 2, ...: the evidence for the number of clusters."""
+
+
+def find_modes(mode_score: NDArray[np.float64], n_clusters: int | str, max_clusters: int) -> Modes:
+    """Take the K maximisers of D_t(x) = p(x) rho_t(x), ties by index.
+
+    Parameters
+    ----------
+    mode_score : ndarray of shape (n,)
+        D_t.
+    n_clusters : int or "auto"
+        ``"auto"`` takes the K in 2..max_clusters with the largest ratio of consecutive sorted D_t.
+    max_clusters : int
+    """
+    order = np.argsort(-mode_score, kind="stable")
+    apart = int(np.count_nonzero(mode_score > 0))
+    if apart == 0:
+        raise StructureError(
+            "no pixel stands apart from any other in diffusion distance (D_t is 0 everywhere), so "
+            "there are no clusters to find; try a smaller time or more n_eigenpairs."
+        )
+    curve = mode_score[order[:apart]]
+    ratios = curve[:-1] / curve[1:]
+    if n_clusters == "auto":
+        candidates = ratios[1:max_clusters]
+        n_clusters = 2 + int(np.argmax(candidates)) if len(candidates) else min(2, apart)
+    if int(n_clusters) > apart:
+        raise StructureError(
+            f"n_clusters={n_clusters} but only {apart} of {len(mode_score)} pixels stand apart in "
+            f"diffusion distance; ask for at most {apart} clusters."
+        )
+    return Modes(order[: int(n_clusters)], ratios)

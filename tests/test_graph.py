@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+
+from spectrawalk import graph
+from spectrawalk.errors import GraphError
+
+
+def islands(gap, seed=0):
+    """Two islands of like spectra with masked columns between them."""
+    rng = np.random.default_rng(seed)
+    cube = rng.normal(size=(6, 8 + gap, 3)) * 0.01 + 1
+    cube[:, 4 + gap :] += 1
+    mask = np.ones(cube.shape[:2], dtype=bool)
+    mask[:, 4 : 4 + gap] = False
+    return cube[mask], mask
+
+
+def connected_graph(X, mask, radius=2, k=10, sigma=1.0):
+    index, d2 = graph.window_neighbors(X, mask, k, radius)
+    scales = graph.local_scales(d2, sigma)
+    W = graph.weight_matrix(index, d2, scales)
+    return W, graph.bridge_components(W, X, mask, scales, radius)
+
+
+@pytest.mark.parametrize("gap", [3, 9, 40])
+def test_bridge_joins_what_the_window_cannot(gap):
+    X, mask = islands(gap)
+    before, (after, n_components) = connected_graph(X, mask)
+    assert n_components == graph.component_numbers(before).max() + 1 == 2
+    assert graph.component_numbers(after).max() == 0
+    assert abs(after - after.T).max() == 0
+    added = (after - before).tocoo()
+    added = set(zip(*(axis[added.data != 0].tolist() for axis in added.coords), strict=True))
+    assert len(added) == 2  # one edge, in both directions
+
+
+def test_bridge_is_the_best_match_and_weighs_as_any_edge():
+    X, mask = islands(gap=3)
+    before, (after, _) = connected_graph(X, mask)
+    component = graph.component_numbers(before)
+    left, right = np.flatnonzero(component == 0), np.flatnonzero(component == 1)
+    d2 = np.square(X[left][:, None] - X[right][None]).sum(axis=2)
+    places = np.argwhere(mask)
+    reach = np.abs(places[left][:, None] - places[right][None]).max(axis=2)
+    d2 = np.where(reach <= 4, d2, np.inf)  # found in the second round, of twice the radius
+    i, j = np.unravel_index(d2.argmin(), d2.shape)
+    assert after[left[i], right[j]] == pytest.approx(np.exp(-d2[i, j]))
+
+
+def test_bridge_of_many_lone_pixels():
+    rng = np.random.default_rng(1)
+    mask = np.zeros((60, 60), dtype=bool)
+    mask[::9, ::9] = True
+    X = rng.normal(size=(mask.sum(), 3)) * 0.1
+    index, d2 = graph.window_neighbors(X, mask, 5, 2)
+    assert (index == -1).all()
+    scales = graph.local_scales(d2, 1.0)
+    W = graph.weight_matrix(index, d2, scales)
+    W, n_components = graph.bridge_components(W, X, mask, scales, 2)
+    assert n_components == mask.sum()
+    assert graph.component_numbers(W).max() == 0
+
+
+def test_a_connected_graph_is_left_alone():
+    rng = np.random.default_rng(0)
+    X, mask = rng.normal(size=(100, 3)) * 0.1, np.ones((10, 10), dtype=bool)
+    before, (after, n_components) = connected_graph(X, mask, radius=3)
+    assert n_components == 1
+    assert abs(before - after).max() == 0
+
+
+def test_symmetric_graph_is_the_union_of_edges():
+    rng = np.random.default_rng(0)
+    X, mask = rng.normal(size=(64, 3)), np.ones((8, 8), dtype=bool)
+    index, d2 = graph.window_neighbors(X, mask, 5, 3)
+    directed = graph.weight_matrix(index, d2, np.ones(64), None).toarray()
+    symmetric = graph.weight_matrix(index, d2, np.ones(64), "max").toarray()
+    np.testing.assert_array_equal(symmetric, np.maximum(directed, directed.T))
+    assert (directed != directed.T).any()
+    pixel = 17
+    np.testing.assert_allclose(directed[pixel, index[pixel]], np.exp(-d2[pixel]))
+
+
+def test_disk_window_lies_inside_the_square():
+    X, mask = np.random.default_rng(0).normal(size=(121, 2)), np.ones((11, 11), dtype=bool)
+    centre = 60
+    disk, _ = graph.window_neighbors(X, mask, 120, 3, "disk")
+    square, _ = graph.window_neighbors(X, mask, 120, 3, "square")
+    assert (disk[centre] >= 0).sum() == 28  # lattice points of a disk of radius 3, less itself
+    assert (square[centre] >= 0).sum() == 48
+    assert set(disk[centre]) <= set(square[centre]) | {-1}
+
+
+def test_corner_window_gives_all_it_has():
+    X, mask = np.random.default_rng(0).normal(size=(900, 2)), np.ones((30, 30), dtype=bool)
+    index, _ = graph.window_neighbors(X, mask, 100, 8)
+    assert (index[0] >= 0).sum() == 80
+
+
+def test_adaptive_scales():
+    d2 = np.array([[1.0, 4.0, np.inf], [1.0, 9.0, 16.0]])
+    np.testing.assert_allclose(graph.local_scales(d2, "mean"), (1 + 2 + 1 + 3 + 4) / 5)
+    np.testing.assert_allclose(graph.local_scales(d2, "mean", 2.0), 2 * 11 / 5)
+    np.testing.assert_allclose(graph.local_scales(d2, "self-tuning"), [2, 4])
+    np.testing.assert_allclose(graph.local_scales(d2, 0.5), [0.5, 0.5])
+
+
+def test_self_tuning_scale_is_never_zero():
+    d2 = np.array([[0.0, 0.0], [0.0, 4.0]])
+    assert (graph.local_scales(d2, "self-tuning") > 0).all()
+    with pytest.raises(GraphError, match="jitter"):
+        graph.local_scales(np.zeros((2, 2)), "self-tuning")
+
+
+def test_underflowing_weights_are_an_error():
+    index, d2 = np.array([[1], [0]], dtype=np.int32), np.full((2, 1), 1e6)
+    with pytest.raises(GraphError, match=r"2 of 2 pixels.*larger sigma"):
+        graph.weight_matrix(index, d2, np.ones(2))

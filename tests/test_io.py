@@ -1,0 +1,566 @@
+"""Readers and writers: round trips, and one clear sentence for every broken file."""
+
+import io
+import os
+import struct
+import sys
+import zipfile
+import zlib
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+from PIL import Image
+
+from spectrawalk import read_scene
+from spectrawalk.errors import DataError, FileError, ParameterError
+from spectrawalk.io import (
+    atomic_path,
+    read_array,
+    read_ground_truth,
+    write_labels_npy,
+    write_labels_png,
+)
+
+CUBE = np.random.default_rng(0).integers(1, 4000, size=(7, 5, 6)).astype(np.uint16)
+TRUTH = np.random.default_rng(1).integers(0, 4, size=(7, 5)).astype(np.uint8)
+
+
+def write_v73(path: Path, **arrays: np.ndarray) -> None:
+    """Write arrays as MATLAB does: 512 bytes of text first, axes reversed, class as attribute."""
+    classes = {"float64": "double", "float32": "single"}
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, array in arrays.items():
+            dataset = file.create_dataset(name, data=array.T, compression="gzip")
+            kind = classes.get(array.dtype.name, array.dtype.name)
+            dataset.attrs["MATLAB_class"] = np.bytes_(kind)
+        file.create_group("#refs#")
+    with path.open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM")
+
+
+def write_npy(path: Path, **arrays: np.ndarray) -> None:
+    (array,) = arrays.values()
+    np.save(path, array)
+
+
+def write_fortran_npy(path: Path, **arrays: np.ndarray) -> None:
+    (array,) = arrays.values()
+    np.save(path, np.asfortranarray(array).astype(array.dtype.newbyteorder(">")))
+
+
+def write_npz(path: Path, **arrays: np.ndarray) -> None:
+    np.savez_compressed(path, **arrays)
+
+
+def write_v5(path: Path, **arrays: np.ndarray) -> None:
+    scipy.io.savemat(path, arrays, do_compression=True)
+
+
+def write_v5_plain(path: Path, **arrays: np.ndarray) -> None:
+    scipy.io.savemat(path, arrays)
+
+
+WRITERS = {
+    "npy": (write_npy, ".npy"),
+    "npy-fortran-big-endian": (write_fortran_npy, ".npy"),
+    "npz": (write_npz, ".npz"),
+    "mat-v5": (write_v5, ".mat"),
+    "mat-v5-uncompressed": (write_v5_plain, ".mat"),
+    "mat-v7.3": (write_v73, ".mat"),
+}
+MATLAB_WRITERS = [write_v5, write_v73]
+
+
+@pytest.fixture(params=WRITERS)
+def writer(request):
+    return WRITERS[request.param]
+
+
+# Reading scenes
+
+
+def test_every_format_gives_the_same_scene(tmp_path, writer):
+    write, suffix = writer
+    path = tmp_path / f"field{suffix}"
+    write(path, cube=CUBE)
+    scene = read_scene(path)
+    np.testing.assert_array_equal(scene.cube, CUBE)
+    assert scene.cube.dtype == np.uint16
+    assert scene.cube.dtype.isnative
+    assert scene.cube.flags.c_contiguous
+    assert scene.name == "field"
+    assert scene.n_valid == 35
+    assert scene.metadata["file"] == str(path)
+
+
+def test_extension_may_be_in_capitals_and_path_a_string(tmp_path):
+    write_npy(tmp_path / "field.npy", cube=CUBE)
+    os.rename(tmp_path / "field.npy", tmp_path / "FIELD.NPY")
+    assert read_scene(str(tmp_path / "FIELD.NPY")).shape == (7, 5)
+
+
+@pytest.mark.parametrize("bad_value", [np.nan, np.inf, -np.inf])
+def test_pixels_that_are_not_finite_or_all_zero_are_masked_and_counted(tmp_path, writer, bad_value):
+    write, suffix = writer
+    cube = CUBE.astype(np.float32)
+    cube[2, 3, 4] = bad_value
+    cube[0, :2] = 0
+    cube[6, 4, 1:] = 0  # one band is left: a valid spectrum
+    write(tmp_path / f"field{suffix}", cube=cube)
+    scene = read_scene(tmp_path / f"field{suffix}")
+    expected = np.ones((7, 5), dtype=bool)
+    expected[2, 3] = expected[0, 0] = expected[0, 1] = False
+    np.testing.assert_array_equal(scene.mask, expected)
+    assert scene.metadata["masked_not_finite"] == 1
+    assert scene.metadata["masked_all_zero"] == 2
+
+
+def test_a_scene_without_a_usable_pixel_is_refused(tmp_path):
+    np.save(tmp_path / "dark.npy", np.zeros((3, 3, 2)))
+    with pytest.raises(FileError, match=r"dark\.npy' has no usable pixel: all 9"):
+        read_scene(tmp_path / "dark.npy")
+
+
+# Which variable
+
+
+@pytest.mark.parametrize("write", MATLAB_WRITERS)
+def test_the_only_cube_is_found_among_other_variables(tmp_path, write):
+    write(tmp_path / "s.mat", wavelengths=np.arange(6.0)[np.newaxis], cube=CUBE, map=TRUTH)
+    scene = read_scene(tmp_path / "s.mat")
+    np.testing.assert_array_equal(scene.cube, CUBE)
+    assert scene.metadata["variable"] == "cube"
+
+
+@pytest.mark.parametrize("write", MATLAB_WRITERS)
+def test_several_cubes_are_listed_and_one_can_be_chosen(tmp_path, write):
+    path = tmp_path / "s.mat"
+    write(path, raw=CUBE, corrected=CUBE[:, :, :4].astype(float), map=TRUTH)
+    with pytest.raises(FileError) as caught:
+        read_scene(path)
+    message = str(caught.value)
+    assert "raw 7x5x6 uint16" in message
+    assert "corrected 7x5x4 double" in message
+    assert "map" not in message
+    assert "--variable NAME" in message
+    assert "variable=" in message
+    np.testing.assert_array_equal(read_scene(path, variable="corrected").cube, CUBE[:, :, :4])
+
+
+@pytest.mark.parametrize("write", MATLAB_WRITERS)
+def test_no_cube_or_an_unknown_or_unfit_name_lists_what_is_there(tmp_path, write):
+    path = tmp_path / "s.mat"
+    write(path, gains=np.ones((1, 6)), map=TRUTH)
+    with pytest.raises(FileError, match=r"no 3-D array.*gains 1x6 double, map 7x5 uint8"):
+        read_scene(path)
+    with pytest.raises(FileError, match=r"no variable 'cube'; it holds .*map 7x5 uint8"):
+        read_scene(path, variable="cube")
+    with pytest.raises(FileError, match=r"map 7x5 uint8 is not a 3-D array"):
+        read_scene(path, variable="map")
+
+
+def test_matlab_variables_that_are_not_numbers_are_no_candidates(tmp_path):
+    cells = np.empty((2, 2, 2), dtype=object)
+    cells[:] = "x"
+    scipy.io.savemat(tmp_path / "s.mat", {"cells": cells, "cube": CUBE, "note": {"by": "me"}})
+    np.testing.assert_array_equal(read_scene(tmp_path / "s.mat").cube, CUBE)
+
+
+@pytest.mark.parametrize("write", [write_v5, write_v73])
+def test_complex_numbers_are_refused(tmp_path, write):
+    write(tmp_path / "s.mat", cube=CUBE + 1j)
+    with pytest.raises(FileError, match=r"s\.mat.*(complex values|no 3-D array)"):
+        read_scene(tmp_path / "s.mat")
+
+
+def test_a_file_with_one_unnamed_array_has_no_variables(tmp_path):
+    np.save(tmp_path / "s.npy", CUBE)
+    with pytest.raises(FileError, match="one array without a name; leave --variable"):
+        read_scene(tmp_path / "s.npy", variable="cube")
+
+
+def test_v73_without_matlab_attributes_is_read_in_matlab_order(tmp_path):
+    with h5py.File(tmp_path / "s.mat", "w") as file:
+        file["cube"] = CUBE.T
+    np.testing.assert_array_equal(read_scene(tmp_path / "s.mat").cube, CUBE)
+
+
+def test_v73_text_and_structs_are_no_candidates(tmp_path):
+    path = tmp_path / "s.mat"
+    write_v73(path, cube=CUBE)
+    with h5py.File(path, "a") as file:
+        text = file.create_dataset("text", data=np.ones((2, 3, 4), dtype=np.uint16))
+        text.attrs["MATLAB_class"] = np.bytes_("char")
+        empty = file.create_dataset("empty", data=np.array([0, 0], dtype=np.uint64))
+        empty.attrs["MATLAB_class"] = np.bytes_("double")
+        empty.attrs["MATLAB_empty"] = np.uint8(1)
+        file.create_group("info").attrs["MATLAB_class"] = np.bytes_("struct")
+    np.testing.assert_array_equal(read_scene(path).cube, CUBE)
+    with pytest.raises(FileError, match=r"empty 0x0 double, info scalar struct, text 4x3x2 char"):
+        read_scene(path, variable="none")
+
+
+def test_v73_that_declares_but_stores_nothing_is_refused(tmp_path):
+    with h5py.File(tmp_path / "s.mat", "w") as file:
+        file.create_dataset("cube", shape=(200, 100_000, 100_000), dtype="f8", chunks=True)
+    with pytest.raises(FileError, match=r"s\.mat' declares /cube .* but stores no values"):
+        read_scene(tmp_path / "s.mat")
+
+
+# Files that are not what they should be
+
+
+@pytest.mark.parametrize("read", [read_scene, read_ground_truth])
+def test_paths_that_are_no_readable_file(tmp_path, read):
+    with pytest.raises(FileError, match=r"gone\.npy' does not exist"):
+        read(tmp_path / "gone.npy")
+    (tmp_path / "folder.mat").mkdir()
+    with pytest.raises(FileError, match=r"folder\.mat' is a folder"):
+        read(tmp_path / "folder.mat")
+    (tmp_path / "empty.mat").touch()
+    with pytest.raises(FileError, match=r"empty\.mat' is empty \(0 bytes\)"):
+        read(tmp_path / "empty.mat")
+    (tmp_path / "scene.xyz").write_bytes(b"something")
+    with pytest.raises(FileError, match=r"extension '\.xyz'; .* end in \.npy, \.npz, \.mat"):
+        read(tmp_path / "scene.xyz")
+    (tmp_path / "scene").write_bytes(b"something")
+    with pytest.raises(FileError, match=r"scene' has no extension"):
+        read(tmp_path / "scene")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npy")
+    with pytest.raises(FileError, match="device or a pipe"):
+        read_scene(tmp_path / "pipe.npy")
+
+
+def test_content_that_contradicts_the_extension(tmp_path):
+    np.save(tmp_path / "a.npy", CUBE)
+    os.rename(tmp_path / "a.npy", tmp_path / "a.mat")
+    with pytest.raises(FileError, match=r"a\.mat' is named \.mat but .* a NumPy file.* \.npy"):
+        read_scene(tmp_path / "a.mat")
+    write_v73(tmp_path / "b.mat", cube=CUBE)
+    os.rename(tmp_path / "b.mat", tmp_path / "b.npy")
+    with pytest.raises(FileError, match=r"b\.npy' is named \.npy but .* a MATLAB file.* \.mat"):
+        read_scene(tmp_path / "b.npy")
+    for name in ("c.mat", "c.npy", "c.npz"):
+        (tmp_path / name).write_text("<html>Not found</html>" * 50)
+        with pytest.raises(FileError, match=r"c\.\w+' is named .* get or write the file again"):
+            read_scene(tmp_path / name)
+
+
+@pytest.mark.parametrize("shape", [(), (7,), (7, 5), (2, 3, 4, 5), (0, 5, 6)])
+def test_an_npy_that_is_no_cube(tmp_path, shape):
+    np.save(tmp_path / "s.npy", np.ones(shape))
+    with pytest.raises(FileError, match=r"s\.npy' holds no 3-D array \(rows, cols, bands\)"):
+        read_scene(tmp_path / "s.npy")
+
+
+class Trap:
+    """Unpickling this would create a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return (Path.touch, (self.path,))
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_pickled_objects_are_refused_and_not_run(tmp_path, suffix):
+    objects = np.array([[[Trap(tmp_path / "sprung")]]], dtype=object)
+    (np.save if suffix == ".npy" else np.savez)(tmp_path / f"s{suffix}", objects)
+    with pytest.raises(FileError, match="pickled Python objects"):
+        read_scene(tmp_path / f"s{suffix}")
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_structured_arrays_are_refused(tmp_path):
+    np.save(tmp_path / "s.npy", np.zeros((2, 2, 2), dtype=[("a", "f4"), ("b", "f4")]))
+    with pytest.raises(FileError, match="no 3-D array"):
+        read_scene(tmp_path / "s.npy")
+    with pytest.warns(UserWarning, match="format 3.0"):
+        np.save(tmp_path / "t.npy", np.zeros((2, 2, 2), dtype=[("Ω", "f4")]))
+    with pytest.raises(FileError, match=r"version 3\.0"):
+        read_scene(tmp_path / "t.npy")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+@pytest.mark.parametrize("shape", [(100_000, 100_000, 200), (2**40, 2**40, 2**40)])
+def test_a_header_that_promises_too_much_allocates_nothing(tmp_path, suffix, shape):
+    buffer = io.BytesIO()
+    header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(buffer, header)
+    data = buffer.getvalue() + bytes(800)
+    path = tmp_path / f"s{suffix}"
+    if suffix == ".npy":
+        path.write_bytes(data)
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("cube.npy", data)
+    with pytest.raises(FileError, match=r"promises \d+ bytes of data but 800 are there"):
+        read_scene(path)
+
+
+def test_trailing_bytes_are_not_overlooked(tmp_path):
+    np.save(tmp_path / "s.npy", CUBE)
+    with (tmp_path / "s.npy").open("ab") as file:
+        np.save(file, CUBE)
+    with pytest.raises(FileError, match=r"promises 420 bytes of data but \d+ are there"):
+        read_scene(tmp_path / "s.npy")
+
+
+def test_a_file_cut_anywhere_is_named_and_never_read_as_something_else(tmp_path, writer):
+    write, suffix = writer
+    write(tmp_path / f"whole{suffix}", cube=CUBE)
+    content = (tmp_path / f"whole{suffix}").read_bytes()
+    path = tmp_path / f"cut{suffix}"
+    for length in sorted({*range(1, len(content), 1 + len(content) // 150), len(content) - 1}):
+        path.write_bytes(content[:length])
+        try:
+            scene = read_scene(path)
+        except FileError as error:
+            assert f"cut{suffix}" in str(error)  # noqa: PT017 (cut padding may be harmless)
+        else:
+            np.testing.assert_array_equal(scene.cube, CUBE)
+            assert length > 0.9 * len(content)
+
+
+def version_5_bytes(order: str, value_type: int, compressed: bool) -> bytes:
+    """Write a MATLAB file by hand: byte order and type code of the values as wanted."""
+
+    def element(kind: int, data: bytes) -> bytes:
+        return struct.pack(f"{order}2I", kind, len(data)) + data + bytes(-len(data) % 8)
+
+    matrix = (
+        element(6, struct.pack(f"{order}2I", 11, 0))  # an array of class uint16
+        + element(5, struct.pack(f"{order}3i", *CUBE.shape))
+        + element(1, b"cube")
+        + element(value_type, CUBE.astype(f"{order}u2").tobytes(order="F"))
+    )
+    matrix = element(14, matrix)
+    if compressed:
+        packed = zlib.compress(matrix)
+        matrix = struct.pack(f"{order}2I", 15, len(packed)) + packed
+    version = b"\x00\x01IM" if order == "<" else b"\x01\x00MI"
+    return b"MATLAB 5.0 MAT-file".ljust(116) + bytes(8) + version + matrix
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_an_unknown_type_code_does_not_end_the_process(tmp_path, order, compressed):
+    """SciPy alone would crash on it, without an exception."""
+    path = tmp_path / "s.mat"
+    path.write_bytes(version_5_bytes(order, 4, compressed))
+    np.testing.assert_array_equal(read_scene(path).cube, CUBE)
+    path.write_bytes(version_5_bytes(order, 0x8004, compressed))
+    with pytest.raises(FileError, match=r"s\.mat' is damaged: .* cube .* unknown type 32772"):
+        read_scene(path)
+
+
+def test_damaged_bytes_never_raise_anything_but_a_file_error(tmp_path, writer):
+    write, suffix = writer
+    write(tmp_path / f"whole{suffix}", cube=CUBE)
+    content = bytearray((tmp_path / f"whole{suffix}").read_bytes())
+    rng = np.random.default_rng(3)
+    path = tmp_path / f"damaged{suffix}"
+    for _ in range(60):
+        damaged = content.copy()
+        for position in rng.integers(0, len(content), size=8):
+            damaged[position] = rng.integers(256)
+        path.write_bytes(damaged)
+        try:
+            read_scene(path)
+        except FileError as error:
+            assert f"damaged{suffix}" in str(error)  # noqa: PT017 (some damage is invisible)
+
+
+# Ground truth
+
+
+def test_every_format_gives_the_same_ground_truth(tmp_path, writer):
+    write, suffix = writer
+    write(tmp_path / f"gt{suffix}", gt=TRUTH.astype(float))
+    truth = read_ground_truth(tmp_path / f"gt{suffix}")
+    np.testing.assert_array_equal(truth, TRUTH)
+    assert truth.dtype == np.int64
+
+
+@pytest.mark.parametrize("write", MATLAB_WRITERS)
+def test_the_map_is_found_among_scalars_vectors_and_fractions(tmp_path, write):
+    path = tmp_path / "gt.mat"
+    others = {"n": np.ones((1, 1)), "v": np.ones((1, 9)), "f": TRUTH + 0.5, "cube": CUBE}
+    write(path, gt=TRUTH, **others)
+    np.testing.assert_array_equal(read_ground_truth(path), TRUTH)
+    write(path, **others)
+    with pytest.raises(FileError, match=r"no 2-D array \(rows, cols\) of whole numbers.*f 7x5"):
+        read_ground_truth(path)
+    write(path, gt=TRUTH, other=TRUTH, f=TRUTH + 0.5)
+    with pytest.raises(
+        FileError, match=r"more than one .*\(gt 7x5 uint8, other 7x5 uint8\).*--var"
+    ):
+        read_ground_truth(path)
+    np.testing.assert_array_equal(read_ground_truth(path, variable="other"), TRUTH)
+    with pytest.raises(FileError, match="not whole numbers"):
+        read_ground_truth(path, variable="f")
+    with pytest.raises(FileError, match="no variable 'x'"):
+        read_ground_truth(path, variable="x")
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.array([[0, -1], [2, 1]]), "negative values .the least is -1"),
+        (np.array([[0, np.nan], [2, 1]]), "no 2-D array"),
+        (np.array([0, 1, 2]), "no 2-D array"),
+        (CUBE, "no 2-D array"),
+    ],
+)
+def test_arrays_that_are_no_ground_truth(tmp_path, array, message):
+    np.save(tmp_path / "gt.npy", array)
+    with pytest.raises(FileError, match=message):
+        read_ground_truth(tmp_path / "gt.npy")
+
+
+def test_read_array_gives_any_shape(tmp_path):
+    write_v5(tmp_path / "s.mat", n=np.array([[95]]), cube=CUBE)
+    assert read_array(tmp_path / "s.mat", "n").item() == 95
+    with pytest.raises(FileError, match="no variable 'm'"):
+        read_array(tmp_path / "s.mat", "m")
+
+
+# Atomic writing
+
+
+def write_half(target: Path, failure: type[BaseException]) -> None:
+    with atomic_path(target) as temporary:
+        temporary.write_text("half")
+        raise failure
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
+def test_atomic_path_leaves_nothing_after_a_failure(tmp_path, failure):
+    target = tmp_path / "out.txt"
+    with pytest.raises(failure):
+        write_half(target, failure)
+    assert os.listdir(tmp_path) == []
+    target.write_text("old")
+    with pytest.raises(failure):
+        write_half(target, failure)
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_a_full_disk_is_a_file_error(tmp_path):
+    def fill_the_disk() -> None:
+        with atomic_path(tmp_path / "out.txt"):
+            raise OSError(28, os.strerror(28))
+
+    with pytest.raises(FileError, match=r"out\.txt' cannot be written: No space left"):
+        fill_the_disk()
+    assert os.listdir(tmp_path) == []
+
+
+def test_atomic_path_replaces_at_the_end(tmp_path):
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    with atomic_path(target) as temporary:
+        assert temporary.parent == tmp_path
+        assert temporary.suffix == ".txt"
+        temporary.write_text("new")
+        assert target.read_text() == "old"
+    assert target.read_text() == "new"
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_atomic_path_gives_ordinary_permissions(tmp_path):
+    (tmp_path / "ordinary").touch()
+    with atomic_path(tmp_path / "out") as temporary:
+        temporary.write_text("x")
+    assert (tmp_path / "out").stat().st_mode == (tmp_path / "ordinary").stat().st_mode
+
+
+def test_atomic_path_writes_through_a_link(tmp_path):
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
+    with atomic_path(tmp_path / "link.txt") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new"
+
+
+def test_atomic_path_refuses_what_it_cannot_write(tmp_path):
+    with pytest.raises(FileError, match=r"no folder .*missing'; create it"):
+        atomic_path(tmp_path / "missing" / "a.npy").__enter__()
+    with pytest.raises(FileError, match="it is a folder"):
+        atomic_path(tmp_path).__enter__()
+    with pytest.raises(FileError, match=r"cannot be written: File name too long"):
+        atomic_path(tmp_path / f"a.{'x' * 252}").__enter__()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs folders of the Linux kernel")
+def test_atomic_path_in_a_folder_that_takes_no_files():
+    with pytest.raises(FileError, match=r"'/proc/out\.npy' cannot be written"):
+        atomic_path("/proc/out.npy").__enter__()
+    with pytest.raises(FileError, match="device or a pipe"):
+        atomic_path("/dev/null").__enter__()
+    assert not Path("/dev/null").is_file()
+
+
+# Writing labels
+
+
+@pytest.mark.parametrize(
+    ("highest", "dtype"), [(3, np.uint8), (254, np.uint8), (255, np.uint16), (70000, np.uint32)]
+)
+def test_labels_in_npy_count_from_one_in_the_smallest_type(tmp_path, highest, dtype):
+    labels = np.array([[0, -1], [highest, 1]])
+    write_labels_npy(tmp_path / "labels.npy", labels)
+    written = np.load(tmp_path / "labels.npy")
+    assert written.dtype == dtype
+    np.testing.assert_array_equal(written, labels + 1)
+
+
+def test_labels_keep_the_name_that_was_asked_for(tmp_path):
+    write_labels_npy(tmp_path / "labels", np.zeros((2, 2), dtype=np.int8))
+    assert os.listdir(tmp_path) == ["labels"]
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 5, 40, 255])
+def test_png_is_indexed_pixel_exact_and_transparent_where_masked(tmp_path, n_clusters):
+    rng = np.random.default_rng(n_clusters)
+    colors = rng.integers(0, 256, size=(n_clusters, 3)).astype(np.uint8)
+    labels = rng.integers(-1, n_clusters, size=(13, 9))
+    labels[0, 0], labels[1, 1] = -1, n_clusters - 1
+    write_labels_png(tmp_path / "map.png", labels, colors)
+    with Image.open(tmp_path / "map.png") as picture:
+        assert picture.mode == "P"
+        assert picture.size == (9, 13)
+        np.testing.assert_array_equal(np.asarray(picture), labels + 1)
+        pixels = np.asarray(picture.convert("RGBA"))
+    masked = labels < 0
+    np.testing.assert_array_equal(pixels[..., 3], np.where(masked, 0, 255))
+    np.testing.assert_array_equal(pixels[~masked, :3], colors[labels[~masked]])
+
+
+def test_png_refuses_what_it_cannot_show(tmp_path):
+    path, red = tmp_path / "map.png", np.array([[255, 0, 0]], dtype=np.uint8)
+    labels = np.zeros((3, 3), dtype=int)
+    with pytest.raises(ParameterError, match="1 rows for 2 clusters"):
+        write_labels_png(path, labels + 1, red)
+    with pytest.raises(ParameterError, match="256 rows"):
+        write_labels_png(path, labels, np.repeat(red, 256, axis=0))
+    with pytest.raises(ParameterError, match="shape"):
+        write_labels_png(path, labels, red[0])
+    with pytest.raises(ParameterError, match="whole numbers from 0 to 255"):
+        write_labels_png(path, labels, red / 255)
+    with pytest.raises(DataError, match=r"shape \(9,\)"):
+        write_labels_png(path, labels.ravel(), red)
+    for bad in (labels - 2, labels + 0.5):
+        with pytest.raises(DataError, match="must be integers"):
+            write_labels_png(path, bad, red)
+    assert os.listdir(tmp_path) == []

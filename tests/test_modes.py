@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from spectrawalk import modes
+from spectrawalk.errors import DataError, StructureError
+
+
+def test_mean_distance_of_a_sample_is_close_and_free_of_order():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(15_000, 4)), np.zeros((9_000, 4))])
+    sampled = modes.mean_distance(X)
+    shuffled = X[rng.permutation(len(X))]
+    assert modes.mean_distance(shuffled) == sampled
+    part = X[rng.permutation(len(X))[:4000]]
+    nearly = np.sqrt(np.square(part[:, None] - part[None, :200]).sum(axis=2)).mean()
+    assert sampled == pytest.approx(nearly, rel=0.03)
+
+
+def test_mean_distance_is_exact_up_to_its_limit():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    distance = np.sqrt(np.square(X[:, None] - X[None]).sum(axis=2))
+    assert modes.mean_distance(X) == pytest.approx(distance.sum() / (300 * 299), rel=1e-13)
+
+
+def test_density_sums_to_one_and_orders_by_nearness():
+    p = modes.density(np.array([[0.0, 1.0], [1.0, 1.0], [4.0, 9.0]]), bandwidth=1.0)
+    assert p.sum() == pytest.approx(1)
+    assert list(modes.density_ranking(p)) == [0, 1, 2]
+
+
+def test_ranking_breaks_ties_by_index():
+    assert list(modes.density_ranking(np.array([0.2, 0.3, 0.2, 0.3]))) == [1, 3, 0, 2]
+
+
+def test_density_that_underflows_everywhere_is_an_error():
+    with pytest.raises(DataError, match="density_bandwidth"):
+        modes.density(np.full((3, 2), 1e6), bandwidth=1.0)
+
+
+def test_densest_pixel_has_the_largest_score():
+    rng = np.random.default_rng(0)
+    coordinates, p = rng.normal(size=(200, 3)), rng.uniform(size=200)
+    parent, rho = modes.nearest_denser(coordinates, modes.density_ranking(p))
+    assert parent[0] == -1
+    assert np.argmax(p * rho) == np.argmax(p)
+    densest = np.argmax(p)
+    farthest = np.linalg.norm(coordinates - coordinates[densest], axis=1).max()
+    assert rho[densest] == pytest.approx(farthest)
+
+
+@pytest.mark.parametrize(
+    ("curve", "expected"),
+    [
+        ([9, 8, 7, 1, 0.9, 0.8], 3),
+        ([9, 1, 0.9, 0.1], 3),  # K = 1 is not a clustering, whatever its ratio
+        ([9, 8, 0, 0], 2),  # a zero ends the range
+        ([9, 8, 7, 0], 2),
+        ([9, 0, 0], 1),
+    ],
+)
+def test_number_of_clusters(curve, expected):
+    scores = np.array(curve, dtype=float)
+    assert len(modes.find_modes(scores, "auto", 30).pixels) == expected
+
+
+def test_number_of_clusters_stays_in_its_range():
+    curve = np.array([9.0, 8, 7, 6, 5, 0.001])
+    assert len(modes.find_modes(curve, "auto", 30).pixels) == 5
+    assert len(modes.find_modes(curve, "auto", 4).pixels) == 4
+
+
+def test_modes_are_the_largest_scores_ties_by_index():
+    found = modes.find_modes(np.array([1.0, 5, 3, 5, 3]), 4, 30)
+    assert found.pixels.tolist() == [1, 3, 2, 4]
+
+
+def test_more_modes_than_stand_apart_is_an_error():
+    with pytest.raises(StructureError, match="only 2 of 4"):
+        modes.find_modes(np.array([1.0, 0, 2, 0]), 3, 30)
+    with pytest.raises(StructureError, match="smaller time"):
+        modes.find_modes(np.zeros(4), 2, 30)

@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from spectrawalk import score
+from spectrawalk.errors import DataError
+
+
+def test_perfect_up_to_renaming():
+    result = score([0, 1, 1, 10, 10, 3], [4, 2, 2, 0, 0, 1])
+    assert (result.oa, result.aa, result.kappa, result.nmi, result.ari, result.purity) == (1,) * 6
+    assert result.n_pixels == 5
+    assert result.matching == {2: 1, 0: 10, 1: 3}
+
+
+def test_against_scikit_learn_when_every_cluster_has_a_class():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(1, 5, 500)
+    labels = np.where(rng.uniform(size=500) < 0.7, truth - 1, rng.integers(0, 4, 500))
+    result = score(truth, labels)
+    assert result.matching == {c: c + 1 for c in range(4)}
+    assert result.oa == pytest.approx(np.mean(labels + 1 == truth))
+    assert result.kappa == pytest.approx(cohen_kappa_score(truth, labels + 1))
+    recall = [np.mean(labels[truth == c] + 1 == c) for c in range(1, 5)]
+    assert result.aa == pytest.approx(np.mean(recall))
+
+
+def test_extra_clusters_and_extra_classes_count_as_wrong():
+    split = score([1, 1, 1, 1], [0, 0, 0, 1])
+    assert (split.oa, split.aa, split.purity) == (0.75, 0.75, 1.0)
+    merged = score([1, 1, 1, 2], [0, 0, 0, 0])
+    assert (merged.oa, merged.aa, merged.purity) == (0.75, 0.5, 0.75)
+    assert merged.kappa == 0
+
+
+def test_pixels_without_a_cluster_count_as_wrong():
+    result = score([1, 1, 2, 2], [0, -1, 1, -1])
+    assert (result.oa, result.purity) == (0.5, 0.5)
+    assert -1 not in result.matching
+    assert score([1, 2], [-1, -1]).oa == 0
+
+
+def test_scores_do_not_depend_on_the_numbering():
+    """Two matchings agree on as many pixels here; the average accuracy must not depend on which."""
+    truth = np.array([1, 1, 1, 2, 2, 2, 2, 2])
+    labels = np.array([0, 0, 1, 0, 0, 1, 1, 1])
+    assert score(truth, labels) != score(truth, 1 - labels)  # the matching itself differs
+    for measure in ("oa", "aa", "kappa"):
+        assert getattr(score(truth, labels), measure) == getattr(score(truth, 1 - labels), measure)
+
+
+def test_bad_input():
+    with pytest.raises(DataError, match=r"\(2,\).*\(3,\)"):
+        score([1, 2], [0, 1, 1])
+    with pytest.raises(DataError, match="nothing to score"):
+        score([0, 0], [0, 1])
