@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -32,7 +33,7 @@ from spectrawalk.preparation import (
 from spectrawalk.progress import report
 from spectrawalk.scene import Scene
 
-STAGES = ("neighbours", "graph", "eigenpairs", "density", "modes", "labels")
+STAGES = ("neighbours", "graph", "eigenpairs", "bandwidth", "density", "modes", "labels")
 """Stages of a fit, in order, as progress reports name them."""
 
 PAPER_SCENES = ("indian-pines-subset", "salinas-a", "ksc-subset")
@@ -92,7 +93,7 @@ class _DiffusionLearner(ClusterMixin, BaseEstimator):
         spectra = normalize_spectra(add_jitter(pixels.spectra, self.jitter, seed), self.normalize)
         check_distinct(spectra, self.normalize)
 
-        W, density_d2, n_components = self._build_graph(spectra, pixels)
+        W, d2, n_components = self._build_graph(spectra, pixels)
         report("eigenpairs", 0, 1)
         eigenvalues, eigenvectors = leading_eigenpairs(
             W, self.n_eigenpairs, symmetric=self.symmetrize is not None
@@ -101,14 +102,14 @@ class _DiffusionLearner(ClusterMixin, BaseEstimator):
         report("eigenpairs", 1, 1)
         coordinates = diffusion_coordinates(eigenvalues, eigenvectors, self.time)
 
-        report("density", 0, 1)
         bandwidth = (
             modes.mean_distance(spectra) / modes.BANDWIDTH_SHARE
             if self.density_bandwidth == "auto"
             else float(self.density_bandwidth)
         )
-        density = modes.density(density_d2, bandwidth)
-        report("density", 1, 1)
+        if d2 is None:
+            _, d2 = graph.global_neighbors(spectra, self.density_neighbors, stage="density")
+        density = modes.density(d2[:, : self.density_neighbors], bandwidth)
         ranking = modes.density_ranking(density)
         parent, rho = modes.nearest_denser(coordinates, ranking)
 
@@ -193,20 +194,21 @@ class _DiffusionLearner(ClusterMixin, BaseEstimator):
 
     def _build_graph(
         self, spectra: NDArray[np.float64], pixels: Pixels
-    ) -> tuple[Any, NDArray[np.float64], int]:
-        """Weights of the graph, squared distances for the density, number of components."""
-        n_density = min(self.density_neighbors, len(spectra) - 1)
+    ) -> tuple[csr_array, NDArray[np.float64] | None, int]:
+        """Build the graph.
+
+        Returns its weights, the squared distances to the nearest spectra of the whole image if it
+        took them, and the number of its components.
+        """
+        k = self.n_neighbors
         radius = self.radius if pixels.is_image else None
         if radius is None:
             # One search serves the graph and the density.
-            index, d2 = graph.global_neighbors(spectra, max(self.n_neighbors, n_density))
-            density_d2 = d2[:, :n_density]
-            index, d2 = index[:, : self.n_neighbors], d2[:, : self.n_neighbors]
+            index, global_d2 = graph.global_neighbors(spectra, max(k, self.density_neighbors))
+            index, d2 = index[:, :k], global_d2[:, :k]
         else:
-            index, d2 = graph.window_neighbors(
-                spectra, pixels.mask, self.n_neighbors, radius, self.window
-            )
-            _, density_d2 = graph.global_neighbors(spectra, n_density, stage="density")
+            global_d2 = None
+            index, d2 = graph.window_neighbors(spectra, pixels.mask, k, radius, self.window)
         report("graph", 0, 1)
         scales = graph.local_scales(d2, self.sigma, self.sigma_factor)
         W = graph.weight_matrix(index, d2, scales, self.symmetrize)
@@ -215,7 +217,7 @@ class _DiffusionLearner(ClusterMixin, BaseEstimator):
         else:
             n_components = int(graph.component_numbers(W).max()) + 1
         report("graph", 1, 1)
-        return W, density_d2, n_components
+        return W, global_d2, n_components
 
     def _take_pixels(self, X: Any, mask: Any) -> Pixels:
         if isinstance(X, Scene) or np.ndim(X) == 3:

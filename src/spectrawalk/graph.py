@@ -6,10 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
+from threadpoolctl import threadpool_limits
 
 from spectrawalk import progress
 from spectrawalk.errors import GraphError
 from spectrawalk.kernels import neighbors as kernels
+
+LEADING = 12
+"""Principal coordinates in which far spectra are ruled out before their distance is summed."""
 
 SELF_TUNING_NEIGHBOR = 7
 """Which neighbour's distance is a pixel's own scale in self-tuning weights."""
@@ -75,17 +79,29 @@ def window_neighbors(
 def global_neighbors(
     X: NDArray[np.float64], k: int, stage: str = "neighbours"
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Find each pixel's k spectrally nearest neighbours in the whole image.
+    """Find each pixel's k spectrally nearest neighbours in the whole image, exactly.
 
     The arguments and results are those of :func:`window_neighbors`.
     """
     k = min(k, len(X) - 1)
     index = np.empty((len(X), k), dtype=np.int32)
     d2 = np.empty((len(X), k))
-    tiles = to_tiles(X, kernels.TILE)
-    for start, stop in progress.in_steps(stage, len(X), X.size):
-        kernels.global_neighbors(X, tiles, start, stop, index, d2)
+    leads, slack = _leading_coordinates(X)
+    order = np.argsort(leads[:, 0], kind="stable").astype(np.int32)
+    X, leads = X[order], np.ascontiguousarray(leads[order])
+    tiles = to_tiles(leads, kernels.TILE)
+    for start, stop in progress.in_steps(stage, len(X), leads.size):
+        kernels.global_neighbors(X, leads, tiles, order, slack, start, stop, index, d2)
     return index, d2
+
+
+def _leading_coordinates(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Project the spectra onto their principal directions, and bound the rounding error."""
+    centred = X - X.mean(axis=0)
+    with threadpool_limits(limits=1, user_api="blas"):
+        _, directions = np.linalg.eigh(centred.T @ centred)
+        leads = centred @ directions[:, : -LEADING - 1 : -1]
+    return leads, 1e-12 * float(np.sqrt(np.square(X).sum(axis=1).max()))
 
 
 def number_pixels(mask: NDArray[np.bool_]) -> NDArray[np.int32]:

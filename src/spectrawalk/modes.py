@@ -43,7 +43,7 @@ def mean_distance(X: NDArray[np.float64]) -> float:
         order = order[np.linspace(0, len(X) - 1, MEAN_SAMPLE).round().astype(np.intp)]
     sample = np.ascontiguousarray(X[order])
     n, tiles = len(sample), to_tiles(sample, TILE)
-    steps = progress.in_steps("density", n, sample.size / 2)
+    steps = progress.in_steps("bandwidth", n, sample.size / 2)
     total = math.fsum(
         part for start, stop in steps for part in distance_sums(sample, tiles, start, stop)
     )

@@ -42,8 +42,7 @@ def _sift_down(d2: NDArray, index: NDArray, start: int, size: int) -> None:
 def _offer(d2: NDArray, index: NDArray, size: int, new_d2: float, new_index: int) -> int:
     """Offer a candidate to the bounded heap of the nearest so far; return its new size.
 
-    Candidates come in the order of their index, so that one as far as the worst kept ranks behind
-    it and is rightly turned away.
+    Candidates may come in any order: the result is the same.
     """
     k = len(d2)
     if size < k:
@@ -53,7 +52,7 @@ def _offer(d2: NDArray, index: NDArray, size: int, new_d2: float, new_index: int
         if size == k:
             for start in range(k // 2 - 1, -1, -1):
                 _sift_down(d2, index, start, k)
-    elif new_d2 < d2[0]:
+    elif _comes_after(d2[0], index[0], new_d2, new_index):
         d2[0] = new_d2
         index[0] = new_index
         _sift_down(d2, index, 0, k)
@@ -163,42 +162,74 @@ def _tile_distances(spectrum: NDArray, tile: NDArray, sums: NDArray) -> None:
 @njit(cache=True, parallel=True, error_model="numpy")
 def global_neighbors(
     X: NDArray[np.float64],
+    leads: NDArray[np.float64],
     tiles: NDArray[np.float64],
+    pixel_at: NDArray[np.int32],
+    slack: float,
     start: int,
     stop: int,
     index: NDArray[np.int32],
     d2: NDArray[np.float64],
 ) -> None:
-    """Find the nearest spectra among all pixels, for the pixels from `start` to `stop`.
+    """Find the nearest spectra among all pixels, for the pixels at places `start` to `stop`.
+
+    The pixels stand in the order of their first leading coordinate, so that the search goes
+    outwards from a pixel's own place and ends where that coordinate alone is too far away. Between,
+    the distance in the few leading coordinates, which is never larger than the true one, rules out
+    most candidates; only for the rest is the true distance summed.
 
     Parameters
     ----------
     X : (n, bands)
-    tiles : (ceil(n / TILE), bands, TILE)
-        The same spectra, a tile of pixels at a time, bands before pixels.
+        Spectra in that order.
+    leads : (n, q)
+        Their leading coordinates: projections onto orthonormal directions.
+    tiles : (ceil(n / TILE), q, TILE)
+        The same, a tile of pixels at a time.
+    pixel_at : (n,)
+        Number of the pixel at each place.
+    slack : float
+        Bound on the rounding error of a distance between leading coordinates.
     start, stop : int
-        Pixels to work on.
+        Places to work on.
     index, d2 : (n, k)
         Filled in for those pixels: neighbours and squared distances, nearest first.
     """
-    n = len(X)
-    group = 16  # pixels that share the reading of each tile
-    for job in prange((stop - start + group - 1) // group):
-        first = start + job * group
-        last = min(first + group, stop)
+    n, bands = X.shape
+    k = index.shape[1]
+    for job in prange(stop - start):
+        place = start + job
+        pixel, here, spectrum = pixel_at[place], leads[place, 0], X[place]
+        near, near_d2 = index[pixel], d2[pixel]
         sums = np.empty(TILE)
-        sizes = np.zeros(group, dtype=np.int64)
-        for t in range(len(tiles)):
-            for pixel in range(first, last):
-                _tile_distances(X[pixel], tiles[t], sums)
-                for lane in range(min(TILE, n - t * TILE)):
-                    candidate = t * TILE + lane
-                    if candidate != pixel:
-                        sizes[pixel - first] = _offer(
-                            d2[pixel], index[pixel], sizes[pixel - first], sums[lane], candidate
-                        )
-        for pixel in range(first, last):
-            _sort_heap(d2[pixel], index[pixel], sizes[pixel - first])
+        size, limit = 0, np.inf
+        left, right = place // TILE - 1, place // TILE
+        while True:
+            # The tile beside those seen so far whose first coordinate comes nearest.
+            left_gap = here - leads[left * TILE + TILE - 1, 0] if left >= 0 else np.inf
+            right_gap = max(leads[right * TILE, 0] - here, 0.0) if right < len(tiles) else np.inf
+            gap = min(left_gap, right_gap)
+            if gap * gap > limit or gap == np.inf:
+                break
+            if right_gap <= left_gap:
+                t = right
+                right += 1
+            else:
+                t = left
+                left -= 1
+            _tile_distances(leads[place], tiles[t], sums)
+            for lane in range(min(TILE, n - t * TILE)):
+                other = t * TILE + lane
+                if sums[lane] > limit or other == place:
+                    continue
+                total = 0.0
+                for band in range(bands):
+                    difference = spectrum[band] - X[other, band]
+                    total += difference * difference
+                size = _offer(near_d2, near, size, total, pixel_at[other])
+                if size == k:
+                    limit = (np.sqrt(near_d2[0]) * (1 + 1e-9) + slack) ** 2
+        _sort_heap(near_d2, near, size)
 
 
 @njit(cache=True, parallel=True, error_model="numpy")

@@ -1,0 +1,34 @@
+"""The command line: one command per file, each thin: parse, call, print.
+
+Nothing heavy is imported here or at the top of a command's file, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+import click
+
+from spectrawalk import __version__
+from spectrawalk.cli.cluster import cluster
+from spectrawalk.cli.console import OneLineErrors
+from spectrawalk.cli.demo import demo
+
+
+@click.group(
+    cls=OneLineErrors,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Start with `spectrawalk demo`; it needs nothing but a minute.",
+)
+@click.version_option(__version__, prog_name="spectrawalk")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Cluster hyperspectral images without labels.
+
+    The method is spatially regularised diffusion learning (SRDL; Murphy and Maggioni, 2019).
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+main.add_command(demo)
+main.add_command(cluster)

@@ -1,0 +1,261 @@
+"""What all commands share: errors in one line, progress on stderr, results on stdout."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from spectrawalk.errors import SpectrawalkError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
+FAILED = 2
+
+
+class OneLineErrors(click.Group):
+    """A group whose commands end in one line on stderr when something is wrong.
+
+    Exit code 2 for whatever the user can mend, 130 after Ctrl-C.
+    """
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command and end the program."""
+        run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return run()
+        if isinstance(sys.stdout, TextIOWrapper):
+            # A file name that the terminal's encoding lacks must not end the work.
+            sys.stdout.reconfigure(errors="backslashreplace")
+        try:
+            result: Any = run()
+        except click.UsageError as error:
+            path = error.ctx.command_path if error.ctx else "spectrawalk"
+            _fail(f"{error.format_message()} See `{path} --help`.")
+        except click.ClickException as error:
+            _fail(error.format_message())
+        except SpectrawalkError as error:
+            _fail(str(error))
+        except MemoryError as error:
+            detail = f" ({error})" if str(error) else ""
+            _fail(f"there is not enough memory{detail}; --crop takes a part of the scene.")
+        except OSError as error:
+            where = f" ('{error.filename}')" if error.filename else ""
+            _fail(f"the system refused a file{where}: {error.strerror or error}.")
+        except click.Abort:
+            _interrupted()
+        sys.exit(result if isinstance(result, int) else 0)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; see :meth:`main`."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            _interrupted()
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo("Error: " + " ".join(message.split()), err=True)
+    sys.exit(FAILED)
+
+
+def _interrupted() -> NoReturn:
+    click.echo("Interrupted: no file is half-written.", err=True)
+    sys.exit(INTERRUPTED)
+
+
+def results_console() -> Console:
+    """Where results go: plain text when stdout is not a terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False)
+
+
+def say(console: Console, sentence: str = "") -> None:
+    """Print a sentence: wrapped between words in a terminal, one line in a file or a pipe."""
+    console.print(sentence, soft_wrap=not console.is_terminal)
+
+
+class StageClock:
+    """Hears progress reports and adds up the seconds of each stage.
+
+    Attributes
+    ----------
+    seconds : dict
+        Time of each stage so far, in the order in which they began.
+    compiled : bool
+        Whether kernels were compiled meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.compiled = False
+        self._started = self._last = time.perf_counter()
+        self._stopped: float | None = None
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Take one report."""
+        now = time.perf_counter()
+        if stage not in self.seconds:
+            self.seconds[stage] = 0.0
+            self.stage_began(stage)
+        if done > 0:  # a report of 0 only says that the stage begins
+            self.seconds[stage] += now - self._last
+        self._last = now
+        self.stage_moved(stage, done, total)
+
+    @property
+    def total(self) -> float:
+        """Seconds from the beginning to the end, or to now."""
+        return (self._stopped or time.perf_counter()) - self._started
+
+    def stop(self) -> None:
+        """Mark the end of the work."""
+        self._stopped = time.perf_counter()
+
+    def stage_began(self, stage: str) -> None:
+        """Show a new stage."""
+
+    def stage_moved(self, stage: str, done: int, total: int) -> None:
+        """Show how far a stage has come."""
+
+    def compiling(self) -> None:
+        """Take note that numba compiles a kernel."""
+        if not self.compiled:
+            self.compiled = True
+            self.show_compiling()
+
+    def show_compiling(self) -> None:
+        """Say why the first run takes longer."""
+
+
+_COMPILING = "compiling the kernels, which happens once on this machine ..."
+
+
+class PlainClock(StageClock):
+    """Writes a line to stderr when a stage begins, for logs."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
+    def stage_began(self, stage: str) -> None:
+        """See the base class."""
+        click.echo(f"{self.total:8.1f} s  {self._title}: {stage}", err=True)
+
+    def show_compiling(self) -> None:
+        """See the base class."""
+        click.echo(f"{self.total:8.1f} s  {self._title}: {_COMPILING}", err=True)
+
+
+class BarClock(StageClock):
+    """Shows a bar for each stage, with the time left."""
+
+    def __init__(self, bars: Progress) -> None:
+        super().__init__()
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+
+    def stage_began(self, stage: str) -> None:
+        """See the base class."""
+        self._tasks[stage] = self._bars.add_task(stage, total=None)
+
+    def stage_moved(self, stage: str, done: int, total: int) -> None:
+        """See the base class."""
+        if done == 0:
+            self._bars.reset(self._tasks[stage])  # a stage may have a second part
+        self._bars.update(self._tasks[stage], completed=done, total=total)
+
+    def show_compiling(self) -> None:
+        """See the base class."""
+        self._bars.console.print(_COMPILING)
+
+
+@contextmanager
+def watch(title: str, *, quiet: bool) -> Iterator[StageClock]:
+    """Show the progress of the work in the ``with`` block on stderr.
+
+    Bars in a terminal, one line per stage elsewhere, nothing if `quiet`.
+    """
+    from rich.console import Console
+
+    from spectrawalk.progress import listen
+
+    console = Console(stderr=True, highlight=False)
+    with ExitStack() as stack:
+        if quiet:
+            clock = StageClock()
+        elif console.is_terminal:
+            clock = BarClock(stack.enter_context(_bars(title, console)))
+        else:
+            clock = PlainClock(title)
+        stack.enter_context(_compilation_heard_by(clock))
+        stack.enter_context(listen(clock))
+        yield clock
+        clock.stop()
+
+
+def _bars(title: str, console: Console) -> Progress:
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        Task,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class TimeLeft(TimeRemainingColumn):
+        """The time left, while there is an estimate of it."""
+
+        def render(self, task: Task) -> Text:
+            known = task.time_remaining is not None and not task.finished
+            return super().render(task) + Text(" left") if known else Text()
+
+    return Progress(
+        TextColumn(title),
+        SpinnerColumn("line"),  # in ASCII, as not every terminal has more
+        TextColumn("{task.description:<10}"),
+        BarColumn(bar_width=None),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeLeft(),
+        console=console,
+        transient=True,
+        expand=True,
+    )
+
+
+@contextmanager
+def _compilation_heard_by(clock: StageClock) -> Iterator[None]:
+    """Tell the clock when numba really compiles: kernels from its cache are silent."""
+    from numba.core import event
+
+    class Compilation(event.Listener):
+        def on_start(self, event: Any) -> None:
+            clock.compiling()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Compilation()):
+        yield

@@ -1,0 +1,64 @@
+"""Types of option values, checked while the command line is parsed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+class IntegerOrAuto(click.ParamType):
+    """An integer of at least `minimum`, or the word ``auto``."""
+
+    name = "integer or auto"
+
+    def __init__(self, minimum: int) -> None:
+        self.minimum = minimum
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        """Read a value."""
+        if value == "auto":
+            return "auto"
+        try:
+            number = int(value)
+        except ValueError:
+            number = self.minimum - 1
+        if number < self.minimum:
+            self.fail(
+                f"{value!r} is neither 'auto' nor an integer of at least {self.minimum}.",
+                param,
+                ctx,
+            )
+        return number
+
+
+class Crop(click.ParamType):
+    """A part of the image, ``ROW0:ROW1,COL0:COL1``, as two slices."""
+
+    name = "crop"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[slice, slice]:
+        """Read a value."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            rows, cols = (_parse_range(part) for part in value.split(","))
+        except ValueError:
+            self.fail(
+                f"{value!r} is not ROW0:ROW1,COL0:COL1 with rows and columns counted from 0 and "
+                "the last one left out, as in 0:50,0:25.",
+                param,
+                ctx,
+            )
+        return rows, cols
+
+
+def _parse_range(text: str) -> slice:
+    start, stop = (int(number) for number in text.split(":"))
+    if not 0 <= start < stop:
+        raise ValueError
+    return slice(start, stop)

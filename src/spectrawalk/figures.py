@@ -1,0 +1,397 @@
+"""Pictures of a clustered scene, for the screen and for print.
+
+Functions from arrays to a matplotlib ``Figure``; nothing is shown and no global state is touched.
+Needs the ``figures`` extra. Clusters are numbered from 1, as in the files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from spectrawalk.errors import MissingDependencyError
+from spectrawalk.palette import NO_DATA, Color, class_colors, cluster_colors
+from spectrawalk.scene import Scene
+from spectrawalk.scores import Scores, score
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DPI = 150
+_WIDTH = 12.0  # inches, as all lengths below
+_MAPS_HEIGHT = 5.0
+_CURVES_HEIGHT = 3.6
+_LEGEND_LINE = 0.24
+_MAX_ENTRIES = 48  # a longer legend ends in "and ... more"
+_MAX_BANDS = 8  # of clusters with a shaded standard deviation: more would hide each other
+_THINNEST = 1 / 6  # sides of a map; an image thinner than this is stretched to it
+
+Row = NDArray[np.float64]
+
+
+class ClusterSpectrum(NamedTuple):
+    """Mean and standard deviation of a cluster's spectra, in the units of the cube."""
+
+    mean: Row
+    deviation: Row
+
+
+def overview(scene: Scene, model: Any, *, scores: Scores | None = None) -> Figure:
+    """Draw what was found in a scene, on one page.
+
+    Panels: the first principal component, the ground truth where there is one, the labels, the
+    modes on the density, the sorted D_t curve from which the modes are taken, and the mean spectrum
+    of each cluster with one standard deviation.
+
+    Parameters
+    ----------
+    scene : Scene
+        The image that was clustered.
+    model : SRDL, DLSS or DL
+        Fitted on `scene`.
+    scores : Scores, optional
+        Agreement with the ground truth; computed when there is one and this is not given. A class
+        and the cluster matched with it have the same colour.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        12 inches wide; legible at 150 dots per inch.
+
+    Examples
+    --------
+    >>> from spectrawalk import SRDL
+    >>> from spectrawalk.datasets import make_scene
+    >>> from spectrawalk.figures import overview, save_figure
+    >>> scene = make_scene(shape=(20, 20), n_bands=10, n_classes=2, random_state=0)
+    >>> model = SRDL(n_clusters=2, n_neighbors=20, n_eigenpairs=5).fit(scene)
+    >>> figure = overview(scene, model)
+    >>> save_figure(figure, "overview.png")  # doctest: +SKIP
+    """
+    labels = model.labels_
+    colors = cluster_colors(model.n_clusters_)
+    truth = scene.ground_truth if _has_ground_truth(scene) else None
+    if truth is not None and scores is None:
+        scores = score(truth, labels)
+    maps: list[tuple[str, NDArray[Any]]] = [
+        ("First principal component", principal_component(scene))
+    ]
+    of_class: dict[int, Color] = {}
+    if truth is not None and scores is not None:
+        classes = [int(each) for each in np.unique(truth[truth > 0])]
+        of_class = class_colors(classes, scores.matching, model.n_clusters_)
+        maps.append(("Ground truth", _paint_classes(truth, of_class)))
+    maps.append((_count(model.n_clusters_, "cluster"), paint(labels, colors)))
+    maps.append(("Density (rank) and modes", _ranks(model.density_)))
+
+    entries = _legend_entries(scene, labels, colors, of_class, scores)
+    figure, axes, curve_axes, spectra_axes = _lay_out(scene.shape, len(maps), entries)
+    for ax, (title, image) in zip(axes, maps, strict=True):
+        _draw_map(ax, image, title)
+    _draw_modes(axes[-1], model.modes_, labels.shape, colors)
+    _draw_mode_curve(curve_axes, model, colors)
+    _draw_spectra(spectra_axes, scene, cluster_spectra(scene, labels), colors)
+    figure.suptitle(_title(scene, model, scores), fontsize=12)
+    return figure
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write `figure` to a PNG file of 150 dpi, whole or not at all."""
+    from spectrawalk.io import atomic_path
+
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=DPI)
+
+
+def paint(labels: NDArray[np.integer], colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Colour image of the labels, grey where they are -1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectrawalk.palette import cluster_colors
+    >>> paint(np.array([[0, -1]]), cluster_colors(1)).tolist()
+    [[[0, 114, 178], [204, 204, 204]]]
+    """
+    table = np.vstack([colors, np.array([NO_DATA], dtype=np.uint8)])  # -1 finds the last row
+    return table[labels]
+
+
+def principal_component(scene: Scene) -> NDArray[np.float64]:
+    """First principal component of the valid pixels, NaN elsewhere; bright is bright.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectrawalk import Scene
+    >>> principal_component(Scene(np.array([[[0.0, 0.0], [3.0, 4.0]]]))).round(6)
+    array([[-2.5,  2.5]])
+    """
+    spectra = scene.cube[scene.mask].astype(np.float64)
+    centred = spectra - spectra.mean(axis=0)
+    direction = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    if direction.sum() < 0:
+        direction = -direction
+    image = np.full(scene.shape, np.nan)
+    image[scene.mask] = centred @ direction
+    return image
+
+
+def cluster_spectra(scene: Scene, labels: NDArray[np.integer]) -> list[ClusterSpectrum]:
+    """Mean spectrum of each cluster and its standard deviation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectrawalk import Scene
+    >>> scene = Scene(np.array([[[1.0, 2.0], [3.0, 2.0]]]))
+    >>> cluster_spectra(scene, np.array([[0, 0]]))
+    [ClusterSpectrum(mean=array([2., 2.]), deviation=array([1., 0.]))]
+    """
+    spectra = []
+    for cluster in range(int(labels.max()) + 1):
+        members = scene.cube[labels == cluster].astype(np.float64)
+        spectra.append(ClusterSpectrum(members.mean(axis=0), members.std(axis=0)))
+    return spectra
+
+
+def _has_ground_truth(scene: Scene) -> bool:
+    return scene.ground_truth is not None and bool(np.any(scene.ground_truth > 0))
+
+
+def _paint_classes(truth: NDArray[np.integer], of_class: dict[int, Color]) -> NDArray[np.uint8]:
+    image = np.full((*truth.shape, 3), NO_DATA, dtype=np.uint8)
+    for each, color in of_class.items():
+        image[truth == each] = color
+    return image
+
+
+def _ranks(image: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rank of each value: densities span so many orders that most would look the same."""
+    ranks: NDArray[np.float64] = rankdata(image, nan_policy="omit")
+    return ranks.reshape(image.shape)
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def _title(scene: Scene, model: Any, scores: Scores | None) -> str:
+    rows, cols = scene.shape
+    parts = [
+        f"{scene.name}: {type(model).__name__}",
+        f"{rows} × {cols} pixels",  # noqa: RUF001
+        _count(scene.n_bands, "band"),
+    ]
+    if scores is not None:
+        parts.append(f"OA {scores.oa:.3f}, AA {scores.aa:.3f}, κ {scores.kappa:.3f}")
+    return "   ·   ".join(parts)
+
+
+def _legend_entries(
+    scene: Scene,
+    labels: NDArray[np.integer],
+    colors: NDArray[np.uint8],
+    of_class: dict[int, Color],
+    scores: Scores | None,
+) -> list[tuple[Color, str]]:
+    """Colour and text of each line of the legend that serves all panels."""
+    matching = scores.matching if scores is not None else {}
+    share = np.bincount(labels[labels >= 0], minlength=len(colors)) / max(1, (labels >= 0).sum())
+    entries: list[tuple[Color, str]] = []
+    for cluster, color in enumerate(colors.tolist()):
+        text = f"{cluster + 1}:  {share[cluster]:.1%}"
+        if cluster in matching:
+            text += f"  {_class_name(scene, matching[cluster])}"
+        entries.append((tuple(color), text))
+    for each, color in of_class.items():
+        if each not in matching.values():
+            entries.append((color, f"no cluster:  {_class_name(scene, each)}"))
+    if len(entries) > _MAX_ENTRIES:
+        left_out = len(entries) - _MAX_ENTRIES
+        entries = [*entries[:_MAX_ENTRIES], ((255, 255, 255), f"and {left_out} more")]
+    if (labels < 0).any():
+        entries.append((NO_DATA, "no data"))
+    if of_class and (scene.ground_truth[scene.mask] == 0).any():  # type: ignore[index]
+        entries.append((NO_DATA, "no ground truth"))
+    return entries
+
+
+def _class_name(scene: Scene, each: int) -> str:
+    name = scene.class_names.get(each, f"class {each}")
+    return name if len(name) <= 26 else name[:25] + "…"
+
+
+def _lay_out(
+    shape: tuple[int, int], n_maps: int, entries: Sequence[tuple[Color, str]]
+) -> tuple[Figure, list[Axes], Axes, Axes]:
+    """Page with axes for the maps above, for the two curves below them, and the legend."""
+    figure_class, patch = _matplotlib()
+    aspect = np.clip(shape[1] / shape[0], _THINNEST, 1 / _THINNEST)
+    per_row, map_height = _arrange_maps(float(aspect), n_maps)
+    legend_columns, legend_lines = _arrange_legend([len(text) for _, text in entries])
+
+    maps_height = (map_height + 0.65) * -(-n_maps // per_row)
+    height = 0.5 + maps_height + _CURVES_HEIGHT + _LEGEND_LINE * (legend_lines + 1)
+    figure = figure_class(figsize=(_WIDTH, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
+    upper, lower = figure.add_gridspec(2, 1, height_ratios=[maps_height, _CURVES_HEIGHT])
+    grid = upper.subgridspec(-(-n_maps // per_row), per_row)
+    maps = [figure.add_subplot(grid[place // per_row, place % per_row]) for place in range(n_maps)]
+    for ax in maps:
+        ax.set_box_aspect(1 / aspect)
+    left, right = lower.subgridspec(1, 2, width_ratios=[2, 3])
+    figure.legend(
+        handles=[patch(color=np.divide(color, 255), label=text) for color, text in entries],
+        loc="outside lower center",
+        ncols=legend_columns,
+        fontsize=9,
+        frameon=False,
+        title="cluster:  share of the clustered pixels",
+        title_fontsize=9,
+    )
+    return figure, maps, figure.add_subplot(left), figure.add_subplot(right)
+
+
+def _arrange_maps(aspect: float, n_maps: int) -> tuple[int, float]:
+    """Find how many maps per row, and how high, make them as large as the page allows."""
+    best_width, best_per_row = 0.0, n_maps
+    for per_row in (n_maps, 2, 1):
+        n_rows = -(-n_maps // per_row)
+        width = min((_WIDTH - 0.6) / per_row - 0.3, _MAPS_HEIGHT / n_rows * aspect)
+        if width > 1.2 * best_width:  # more rows must be worth it
+            best_width, best_per_row = width, per_row
+    return best_per_row, best_width / aspect
+
+
+def _arrange_legend(lengths: Sequence[int]) -> tuple[int, int]:
+    """Find the most columns of entries (filled downwards) that fit the page, and their height."""
+    for columns in range(len(lengths), 1, -1):
+        lines = -(-len(lengths) // columns)
+        longest = [max(lengths[top : top + lines]) for top in range(0, len(lengths), lines)]
+        if sum(0.6 + 0.07 * length for length in longest) < _WIDTH:
+            return len(longest), lines
+    return 1, len(lengths)
+
+
+def _matplotlib() -> tuple[Any, Any]:
+    """Return the Figure and Patch classes, or say how to get them."""
+    try:
+        from matplotlib.figure import Figure
+        from matplotlib.patches import Patch
+    except ImportError as error:
+        raise MissingDependencyError(
+            "drawing needs matplotlib, which is not installed; get it with "
+            '`pip install "spectrawalk[figures]"`.'
+        ) from error
+    return Figure, Patch
+
+
+def _draw_map(ax: Axes, image: NDArray[Any], title: str) -> None:
+    """Draw a colour image, or the values of one under a robust stretch with grey where NaN."""
+    from matplotlib import colormaps
+    from matplotlib.ticker import FixedLocator, MaxNLocator
+
+    if image.ndim == 2:
+        finite = image[np.isfinite(image)]
+        low, high = np.percentile(finite, [2, 98]) if finite.size else (0.0, 1.0)
+        shades = colormaps["viridis"].with_extremes(bad=np.divide(NO_DATA, 255))
+        ax.imshow(image, cmap=shades, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+    else:
+        ax.imshow(image, aspect="auto", interpolation="nearest")
+    ax.set_title(title, fontsize=10)
+    ax.tick_params(labelsize=8)
+    ax.set_xlabel("column", fontsize=8)
+    ax.set_ylabel("row", fontsize=8)
+    for axis, n in ((ax.xaxis, image.shape[1]), (ax.yaxis, image.shape[0])):
+        # A single row or column would otherwise get ticks at its edges, -0.5 and 0.5.
+        axis.set_major_locator(MaxNLocator(4, integer=True) if n > 1 else FixedLocator([0]))
+
+
+def _draw_modes(
+    ax: Axes, modes: NDArray[np.integer], shape: tuple[int, ...], colors: NDArray[np.uint8]
+) -> None:
+    """Mark the modes with the numbers of their clusters."""
+    rows, cols = np.unravel_index(modes, shape)
+    size = 11.0 if len(modes) < 10 else 9.0
+    for cluster, (row, col) in enumerate(zip(rows, cols, strict=True)):
+        color = colors[cluster] / 255
+        on_top = 10 - cluster / len(modes)  # the larger a cluster, the higher lies its mark
+        ax.plot(col, row, "o", ms=size, color=color, mec="white", clip_on=False, zorder=on_top)
+        ax.annotate(
+            str(cluster + 1),
+            (col, row),
+            ha="center",
+            va="center_baseline",
+            fontsize=0.65 * size if cluster < 9 else 0.58 * size,
+            color=_ink_on(color),
+            annotation_clip=False,
+            zorder=on_top,
+        )
+
+
+def _ink_on(color: NDArray[np.float64]) -> str:
+    """Black or white, whichever is easier to read on `color`."""
+    return "black" if color @ (0.299, 0.587, 0.114) > 0.5 else "white"
+
+
+def _draw_mode_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:
+    """Draw the largest D_t in order, the modes in their clusters' colours, on a log scale."""
+    n_clusters = model.n_clusters_
+    D_t = model.mode_score_[np.isfinite(model.mode_score_)]
+    shown = max(30, 3 * n_clusters)
+    largest = np.sort(D_t)[::-1][:shown]
+    largest = largest[largest > 0]
+    ax.plot(np.arange(1, len(largest) + 1), largest, ".-", color="0.6", ms=5, lw=0.8, zorder=1)
+    of_modes = model.mode_score_.ravel()[model.modes_]
+    ranks = np.empty(n_clusters)
+    ranks[np.argsort(-of_modes, kind="stable")] = np.arange(1, n_clusters + 1)
+    ax.scatter(ranks, of_modes, s=36, c=colors / 255, edgecolors="0.2", linewidths=0.6, zorder=2)
+    how = ", chosen at the largest drop" if model.n_clusters == "auto" else ""
+    ax.axvline(n_clusters + 0.5, color="0.3", lw=0.8, ls="--", label=f"K = {n_clusters}{how}")
+    ax.set_yscale("log")
+    ax.set_title("Largest values of $D_t$", fontsize=10)
+    ax.set_xlabel("rank of the pixel", fontsize=9)
+    ax.set_ylabel(r"$D_t$ = density × distance to denser", fontsize=9)  # noqa: RUF001
+    ax.tick_params(labelsize=8)
+    ax.legend(fontsize=9, frameon=False, loc="upper right")
+
+
+def _draw_spectra(
+    ax: Axes, scene: Scene, spectra: Sequence[ClusterSpectrum], colors: NDArray[np.uint8]
+) -> None:
+    """Draw mean spectra, with a band of one standard deviation while there are few."""
+    if scene.wavelengths is not None:
+        x, name = np.asarray(scene.wavelengths, dtype=np.float64), "wavelength (nm)"
+    else:
+        x, name = np.arange(1.0, scene.n_bands + 1), "band number"
+    shaded = len(spectra) <= _MAX_BANDS
+    for run in _unbroken_runs(x):
+        marker = "." if run.stop - run.start == 1 else None
+        for color, (mean, deviation) in reversed(list(zip(colors / 255, spectra, strict=True))):
+            ax.plot(x[run], mean[run], color=color, lw=1.3, marker=marker)
+            if shaded:
+                low, high = mean - deviation, mean + deviation
+                ax.fill_between(x[run], low[run], high[run], color=color, alpha=0.18, lw=0)
+    ax.set_title("Mean spectra, ± 1 standard deviation" if shaded else "Mean spectra", fontsize=10)
+    ax.set_xlabel(name, fontsize=9)
+    ax.set_ylabel("value in the cube", fontsize=9)
+    ax.tick_params(labelsize=8)
+    ax.margins(x=0.01)
+
+
+def _unbroken_runs(x: Row) -> list[slice]:
+    """Split the bands at gaps, so that no line is drawn across bands that were removed."""
+    steps = np.diff(x)
+    if len(steps) == 0:
+        return [slice(0, len(x))]
+    breaks = np.flatnonzero((steps <= 0) | (steps > 4 * np.median(np.abs(steps)))) + 1
+    bounds = [0, *breaks.tolist(), len(x)]
+    return [slice(start, stop) for start, stop in pairwise(bounds)]

@@ -1,0 +1,568 @@
+import os
+import re
+import signal
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+import scipy.io
+from click.testing import CliRunner
+from PIL import Image
+
+import spectrawalk
+from spectrawalk import SRDL
+from spectrawalk.cli import main
+from spectrawalk.cli.cluster import cluster
+from spectrawalk.cli.console import OneLineErrors, StageClock
+from spectrawalk.cli.report import describe_clusters, explain_number
+from spectrawalk.datasets import make_scene
+from spectrawalk.estimators import STAGES
+from spectrawalk.palette import cluster_colors
+
+SMALL = ["--neighbors", "20", "--eigenpairs", "5", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def cube():
+    return make_scene(shape=(20, 16), n_bands=10, n_classes=3, random_state=0).cube
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*args):
+    return CliRunner().invoke(main, [str(arg) for arg in args])
+
+
+def start(*args, **kwargs):
+    """Start the command line in a process of its own."""
+    source = str(Path(spectrawalk.__file__).parent.parent)
+    paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.Popen(
+        [sys.executable, "-m", "spectrawalk", *map(str, args)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        text=True,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | kwargs,
+    )
+
+
+def run_python(code, **environment):
+    source = str(Path(spectrawalk.__file__).parent.parent)
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": source} | environment,
+        check=False,
+        timeout=300,
+    )
+
+
+def finish(process):
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+def assert_one_line_error(code, err):
+    assert code == 2, err
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    assert "Traceback" not in err
+
+
+# Help
+
+
+def test_help_tells_the_commands_and_costs_no_heavy_import():
+    heavy = ["numpy", "scipy", "sklearn", "numba", "matplotlib", "rich", "h5py"]
+    code = (
+        "import sys\n"
+        "from spectrawalk.cli import main\n"
+        "try: main(['--help'])\n"
+        f"finally: print('loaded:', *(set(sys.modules) & set({heavy})))"
+    )
+    done = run_python(code)
+    assert "demo" in done.stdout
+    assert "cluster" in done.stdout
+    assert done.stdout.endswith("loaded:\n")
+
+
+@pytest.mark.parametrize("args", [[], ["-h"], ["demo", "-h"], ["cluster", "--help"]])
+def test_every_help_fits_80_columns(args):
+    result = run(*args)
+    assert result.exit_code == 0
+    assert "Usage:" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", ["demo", "cluster"])
+def test_every_command_has_an_example(command):
+    assert re.search(rf"Examples?:\n +spectrawalk {command}", run(command, "-h").stdout)
+
+
+def test_version():
+    assert run("--version").stdout == f"spectrawalk, version {spectrawalk.__version__}\n"
+
+
+def test_defaults_are_those_of_the_library():
+    defaults = SRDL().get_params()
+    options = {option.name: option.default for option in cluster.params}
+    shared = defaults.keys() & options.keys()
+    assert shared == {
+        "n_clusters", "radius", "n_neighbors", "sigma", "time",
+        "n_eigenpairs", "consensus_radius", "normalize",
+    }  # fmt: skip
+    assert {name: options[name] for name in shared} == {name: defaults[name] for name in shared}
+
+
+# cluster
+
+
+def test_cluster_writes_labels_map_and_overview(cube, here):
+    np.save("field.npy", cube)
+    result = run("cluster", "field.npy", "-k", 3, "-o", "new/folder", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+
+    expected = SRDL(n_clusters=3, n_neighbors=20, n_eigenpairs=5).fit(cube).labels_
+    labels = np.load("new/folder/labels.npy")
+    np.testing.assert_array_equal(labels, expected + 1)
+    with Image.open("new/folder/labels.png") as picture:
+        pixels = np.asarray(picture.convert("RGB"))
+    np.testing.assert_array_equal(pixels, cluster_colors(3)[expected])
+    with Image.open("new/folder/overview.png") as picture:
+        assert picture.width == 1800
+    assert {file.name for file in Path("new/folder").iterdir()} == {
+        "labels.npy",
+        "labels.png",
+        "overview.png",
+    }
+
+
+def test_cluster_sums_up_what_it_found(cube, here):
+    np.save("field.npy", cube)
+    out = run("cluster", "field.npy", "-k", 3, "-o", "out", *SMALL).stdout
+    assert "field: 20 x 16 pixels, 10 bands, 320 pixels to cluster\n" in out
+    sizes = np.bincount(np.load("out/labels.npy").ravel())[1:]
+    rows = re.findall(r"(\d+) . (#[0-9a-f]{6}) . +(\d+) . +([\d.]+)%", out)
+    assert rows == [
+        (str(c + 1), "#{:02x}{:02x}{:02x}".format(*color), str(size), f"{size / 3.2:.1f}")
+        for c, (size, color) in enumerate(zip(sizes, cluster_colors(3), strict=True))
+    ]
+    for stage in ("neighbours", "eigenpairs", "labels"):
+        assert re.search(rf"time of SRDL: .*{stage} [\d.]+ s", out)
+    assert str(Path("out/labels.npy")) in out
+    assert "was chosen" not in out
+    assert "OA" not in out
+
+
+def test_masked_pixels_are_counted_with_the_reason(cube, here):
+    spoilt = cube.astype(float)
+    spoilt[0, :4, 2] = np.nan
+    spoilt[5, 5] = 0
+    np.save("field.npy", spoilt)
+    result = run("cluster", "field.npy", "-k", 2, "-o", "out", *SMALL)
+    assert "315 pixels to cluster" in result.stdout
+    assert (
+        "5 pixels are masked and get no label (4 NaN or infinite, 1 zero in every band)"
+        in result.stdout
+    )
+    labels = np.load("out/labels.npy")
+    assert (labels == 0).sum() == 5
+    assert not labels[0, :4].any()
+
+
+def test_an_automatic_number_of_clusters_is_explained(cube, here):
+    np.save("field.npy", cube)
+    out = run("cluster", "field.npy", "-o", "out", *SMALL).stdout
+    found = np.load("out/labels.npy").max()
+    assert re.search(rf"was chosen: {found}, where D_t drops [\d.]+-fold; the runner-up is", out)
+
+
+@pytest.mark.parametrize("method", ["dlss", "dl"])
+def test_other_methods(method, cube, here):
+    np.save("field.npy", cube)
+    result = run("cluster", "field.npy", "-k", 3, "--method", method, "-o", "out", *SMALL)
+    assert result.exit_code == 0, result.output
+    estimator = getattr(spectrawalk, method.upper())
+    expected = estimator(n_clusters=3, n_neighbors=20, n_eigenpairs=5).fit(cube).labels_
+    np.testing.assert_array_equal(np.load("out/labels.npy"), expected + 1)
+
+
+def test_parameters_reach_the_estimator(cube, here):
+    np.save("field.npy", cube)
+    parameters = ["--radius", 4, "--time", 10, "--sigma", 2, "--normalize", "none"]
+    parameters += ["--consensus-radius", 1, "--save-model"]
+    result = run("cluster", "field.npy", "-k", 3, "-o", "out", *parameters, *SMALL)
+    assert result.exit_code == 0, result.output
+    model = spectrawalk.load("out/model.npz")
+    assert isinstance(model, SRDL)
+    changed = {"n_clusters": 3, "n_neighbors": 20, "n_eigenpairs": 5, "radius": 4, "time": 10}
+    changed |= {"sigma": 2, "normalize": None, "consensus_radius": 1}
+    assert model.get_params() == SRDL(**changed).get_params()
+    np.testing.assert_array_equal(model.labels_ + 1, np.load("out/labels.npy"))
+
+
+def test_crop_takes_a_part(cube, here):
+    np.save("whole.npy", cube)
+    np.save("part.npy", cube[2:14, 3:16])
+    for name, crop in (("whole", ["--crop", "2:14,3:16"]), ("part", [])):
+        result = run("cluster", f"{name}.npy", "-k", 2, "-o", name, *crop, *SMALL)
+        assert result.exit_code == 0, result.output
+    np.testing.assert_array_equal(np.load("whole/labels.npy"), np.load("part/labels.npy"))
+
+
+def test_a_variable_of_a_matlab_file_is_chosen(cube, here):
+    scipy.io.savemat("field.mat", {"first": cube, "second": cube[:10]})
+    result = run("cluster", "field.mat", "--variable", "second", "-k", 2, "-o", "out", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert np.load("out/labels.npy").shape == (10, 16)
+
+
+@pytest.mark.scene
+def test_a_published_scene_is_scored(here):
+    result = run(
+        "cluster", "indian-pines-subset", "-k", 3, "--eigenpairs", 10, "-o", "out", "--quiet"
+    )
+    assert result.exit_code == 0, result.output
+    [oa] = re.findall(r"ground truth of 753 pixels: OA ([\d.]+)", result.stdout)
+    assert float(oa) >= 0.885
+    assert "matched with" in result.stdout
+
+
+def test_progress_goes_to_stderr_one_line_per_stage(cube, here):
+    np.save("field.npy", cube)
+    result = run("cluster", "field.npy", "-k", 3, "-o", "out", *SMALL[:-1])
+    stages = re.findall(r"^ +[\d.]+ s  SRDL: (\w+)$", result.stderr, flags=re.MULTILINE)
+    assert tuple(stages) == STAGES
+    assert "SRDL: neighbours" not in result.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX terminal")
+def test_progress_in_a_terminal_has_bars(cube, here):
+    np.save("field.npy", cube)
+    ours, theirs = os.openpty()
+    process = start("cluster", "field.npy", "-k", 3, "-o", "out", *SMALL[:-1], stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            seen += (chunk := os.read(ours, 4096))
+        except OSError:  # how Linux says that the other end was closed
+            break
+        if not chunk:
+            break
+    code, out, _ = finish(process)
+    os.close(ours)
+    assert code == 0
+    assert b"neighbours" in seen
+    assert b"100%" in seen
+    assert "neighbours" in out  # the times, after the work
+
+
+def test_existing_results_are_kept_without_overwrite(cube, here):
+    np.save("field.npy", cube)
+    Path("out").mkdir()
+    Path("out/labels.npy").write_text("precious")
+    arguments = ["cluster", "field.npy", "-k", 3, "-o", "out", *SMALL]
+    result = run(*arguments)
+    assert_one_line_error(result.exit_code, result.stderr)
+    assert "already holds labels.npy" in result.stderr
+    assert Path("out/labels.npy").read_text() == "precious"
+    assert [file.name for file in Path("out").iterdir()] == ["labels.npy"]
+    assert run(*arguments, "--overwrite").exit_code == 0
+    assert np.load("out/labels.npy").shape == (20, 16)
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_the_work(cube, here):
+    np.save("field.npy", cube)
+    for folder in ("field.npy", "field.npy/inside"):
+        result = run("cluster", "field.npy", "-k", 3, "-o", folder)
+        assert_one_line_error(result.exit_code, result.stderr)
+        assert f"output folder '{folder}'" in result.stderr
+        assert result.stdout == ""  # not even the scene was read
+
+
+def test_a_failed_run_takes_its_empty_folder_away(cube, here):
+    np.save("field.npy", cube)
+    assert run("cluster", "field.npy", "-k", 10_000, "-o", "out").exit_code == 2
+    assert not Path("out").exists()
+
+
+def test_without_matplotlib_the_picture_is_left_out_and_the_rest_written(cube, here):
+    np.save("field.npy", cube)
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from spectrawalk.cli import main\n"
+        f"main(['cluster', 'field.npy', '-k', '3', '-o', 'out', *{SMALL}])"
+    )
+    done = run_python(code)
+    assert done.returncode == 0, done.stderr
+    assert 'pip install "spectrawalk[figures]"' in done.stdout
+    assert {file.name for file in Path("out").iterdir()} == {"labels.npy", "labels.png"}
+
+
+def test_a_file_name_that_the_terminal_cannot_show_is_no_trouble(cube, here, monkeypatch):
+    np.save("füld.npy", cube)
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    code, out, err = finish(start("cluster", "füld.npy", "-k", 3, "-o", "out", *SMALL))
+    assert code == 0, err
+    assert out.startswith(r"f\xfcld: 20 x 16")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another thing there")
+def test_ctrl_c_leaves_nothing_behind(here):
+    rng = np.random.default_rng(0)
+    np.save("large.npy", rng.uniform(size=(250, 250, 40)).astype(np.float32))
+    process = start("cluster", "large.npy", "-o", "out")
+    for line in process.stderr:
+        if "neighbours" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    code, _, err = finish(process)
+    assert code == 130
+    assert err.splitlines()[-1] == "Interrupted: no file is half-written."
+    assert "Traceback" not in err
+    assert not Path("out").exists()
+
+
+# Bad input
+
+
+def save(name, array):
+    np.save(name, array)
+
+
+def save_truncated(name, array):
+    np.save(name, array)
+    Path(name).write_bytes(Path(name).read_bytes()[:-100])
+
+
+def save_matlab(name, array):
+    scipy.io.savemat(name, {"first": array, "second": array})
+
+
+def nan_like(cube):
+    return np.full(cube.shape, np.nan)
+
+
+BAD_FILES = {
+    "NaN": ("bad.npy", save, nan_like, [], "no usable pixel"),
+    "truncated": ("bad.npy", save_truncated, np.array, [], "bad.npy"),
+    "several variables": ("bad.mat", save_matlab, np.array, [], "--variable"),
+    "4-D": ("bad.npy", save, lambda cube: cube[None], [], "3-D array"),
+    "one band": ("bad.npy", save, lambda cube: cube[..., :1], [], "single band"),
+    "K above the pixels": ("bad.npy", save, np.array, ["-k", 321], "n_clusters=321"),
+    "constant": ("bad.npy", save, np.ones_like, [], "same spectrum"),
+    "underflow": (
+        "bad.npy", save, lambda cube: cube * 1e6, ["--normalize", "none"], "sigma",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BAD_FILES)
+def test_a_file_that_cannot_be_clustered(kind, cube, here):
+    name, write, spoil, options, expected = BAD_FILES[kind]
+    write(name, spoil(cube))
+    result = run("cluster", name, "-o", "out", *options, *SMALL)
+    assert_one_line_error(result.exit_code, result.stderr)
+    assert expected in result.stderr
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--radius", 0], "--radius"),
+        (["--sigma", -1], "--sigma"),
+        (["--sigma", 0], "--sigma"),
+        (["--sigma", "nan"], "sigma"),
+        (["--time", 0], "--time"),
+        (["--neighbors", "many"], "--neighbors"),
+        (["--eigenpairs", 1], "--eigenpairs"),
+        (["-k", 0], "-k"),
+        (["-k", "some"], "neither 'auto' nor an integer"),
+        (["--normalize", "twice"], "--normalize"),
+        (["--consensus-radius", -1], "--consensus-radius"),
+        (["--crop", "5,5"], "ROW0:ROW1,COL0:COL1"),
+        (["--crop", "9:2,0:5"], "ROW0:ROW1,COL0:COL1"),
+        (["--crop", "0:21,0:16"], "20 rows and 16 columns"),
+        (["--method", "dlss", "--radius", 5], "no meaning for dlss"),
+        (["--method", "dl", "--consensus-radius", 2], "no meaning for dl"),
+        (["--variable", "x"], "without a name"),
+        (["--colour"], "--colour"),
+    ],
+)
+def test_an_option_that_cannot_be_used(options, expected, cube, here):
+    np.save("field.npy", cube)
+    result = run("cluster", "field.npy", "-o", "out", "--quiet", *options)
+    assert_one_line_error(result.exit_code, result.stderr)
+    assert expected in result.stderr
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["cluster", "missing.npy", "-o", "out"], "'missing.npy' does not exist"),
+        (["cluster", "salinas-b", "-o", "out"], "salinas-a"),
+        (["cluster", "salinas-a", "--variable", "x", "-o", "out"], "--variable=x is for files"),
+        (["cluster", ".", "-o", "out"], "folder"),
+        (["cluster", "field.npy"], "-o"),
+        (["cluster"], "SCENE"),
+        (["gather"], "gather"),
+        (["--verbose"], "--verbose"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense(args, expected, here):
+    result = run(*args)
+    assert_one_line_error(result.exit_code, result.stderr)
+    assert expected in result.stderr
+    assert not Path("out").exists()
+
+
+def test_an_error_is_one_line_in_a_real_process_too(here):
+    Path("broken.mat").write_bytes(b"MATLAB 5.0 MAT-file" + bytes(40))
+    code, out, err = finish(start("cluster", "broken.mat", "-o", "out"))
+    assert_one_line_error(code, err)
+    assert "broken.mat" in err
+    assert out == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "expected"),
+    [
+        (OSError(28, "No space left on device", "map.png"), 2, "('map.png'): No space left"),
+        (MemoryError("Unable to allocate 9 TiB"), 2, "Error: there is not enough memory (Unable"),
+        (KeyboardInterrupt(), 130, "Interrupted: no file is half-written."),
+    ],
+)
+def test_what_the_system_refuses_is_said_in_one_line(error, code, expected):
+    group = OneLineErrors("group")
+
+    @group.command()
+    def fail():
+        raise error
+
+    result = CliRunner().invoke(group, ["fail"])
+    assert result.exit_code == code
+    assert expected in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_errors_can_be_caught_when_called_from_python(here):
+    with pytest.raises(click.UsageError):
+        main(["cluster"], standalone_mode=False)
+
+
+# demo
+
+
+@pytest.mark.scene
+def test_demo_shows_the_paper_beside_the_scores_and_can_be_repeated(here):
+    for _ in range(2):
+        code, out, err = finish(start("demo"))
+        assert code == 0, err
+    rows = re.findall(r"(SRDL|DLSS|DL) +. +" + r" . +".join([r"([\d.]+)"] * 6), out)
+    table = {method: [float(value) for value in values] for method, *values in rows}
+    assert [table["SRDL"][place] for place in (1, 3, 5)] == [0.89, 0.92, 0.83]
+    assert [table["DLSS"][place] for place in (1, 3, 5)] == [0.85, 0.82, 0.75]
+    assert [table["DL"][place] for place in (1, 3, 5)] == [0.67, 0.62, 0.44]
+    for ours, theirs in (
+        values[place : place + 2] for values in table.values() for place in (0, 2, 4)
+    ):
+        assert ours == pytest.approx(theirs, abs=0.02)
+    assert "window radius 8" in out
+    assert "spectrawalk cluster FILE" in out
+    for name in ("labels.npy", "labels.png", "overview.png"):
+        assert str(Path("spectrawalk-demo", name)) in out
+        assert Path("spectrawalk-demo", name).stat().st_size > 0
+
+
+def test_demo_keeps_what_is_in_another_folder(here):
+    Path("mine").mkdir()
+    Path("mine/labels.npy").write_text("precious")
+    result = run("demo", "-o", "mine")
+    assert_one_line_error(result.exit_code, result.stderr)
+    assert Path("mine/labels.npy").read_text() == "precious"
+
+
+def test_demo_without_its_scene_says_how_to_get_it(here):
+    code = (
+        "import sys; sys.modules['tensorly'] = None\n"
+        "from spectrawalk.cli import main\n"
+        "main(['demo'])"
+    )
+    nowhere = "http://127.0.0.1:9"  # a proxy that does not answer: no network
+    done = run_python(
+        code,
+        SPECTRAWALK_DATA="",
+        XDG_CACHE_HOME=str(here / "cache"),
+        HTTPS_PROXY=nowhere,
+        https_proxy=nowhere,
+    )
+    assert_one_line_error(done.returncode, done.stderr)
+    assert "Indian_pines_corrected.mat" in done.stderr
+    assert 'pip install "spectrawalk[demo]"' in done.stderr
+    assert not Path("spectrawalk-demo").exists()
+
+
+# What is printed
+
+
+def test_a_clear_number_of_clusters_is_just_stated():
+    curve = np.array([8.0, 7.0, 6.0, 1.0, 0.9, 0.0])
+    assert explain_number(curve, 3, 30) == (
+        "the number of clusters was chosen: 3, where D_t drops 6.00-fold; "
+        "the runner-up is 2 with 1.17-fold"
+    )
+
+
+def test_an_unclear_number_of_clusters_is_called_so():
+    curve = np.array([8.0, 7.0, 4.0, 2.0, 1.9])
+    assert explain_number(curve, 3, 30).endswith("not a clear choice, so look at -k 2 too")
+
+
+def test_the_runner_up_is_sought_where_the_number_was():
+    curve = np.array([8.0, 7.0, 6.0, 1.0, 0.9, 1e-9])
+    assert "the runner-up is 2 " in explain_number(curve, 3, 4)
+
+
+def test_a_number_without_alternatives_is_explained():
+    assert explain_number(np.array([2.0, 1.0]), 2, 30).endswith("as many as can be told apart")
+    assert explain_number(np.array([4.0, 2.0, 1.0]), 2, 30).endswith("2.00-fold")
+
+
+def test_a_terminal_with_colors_shows_them(cube):
+    from rich.console import Console
+
+    model = SRDL(n_clusters=3, n_neighbors=20, n_eigenpairs=5).fit(cube)
+    scene = spectrawalk.Scene(cube)
+    for color_system, shown in (("truecolor", True), (None, False)):
+        file = StringIO()
+        console = Console(file=file, force_terminal=True, color_system=color_system)
+        describe_clusters(console, scene, model)
+        assert ("\x1b[48;2;0;114;178m" in file.getvalue()) is shown
+        assert "#0072b2" in file.getvalue()
+
+
+def test_the_clock_gives_each_stage_its_own_time():
+    clock = StageClock()
+    reports = [("a", 0, 2), ("a", 1, 2), ("b", 0, 1), ("b", 1, 1), ("a", 2, 2)]
+    for report in reports:
+        clock(*report)
+    clock.stop()
+    total = clock.total
+    assert list(clock.seconds) == ["a", "b"]
+    assert all(seconds > 0 for seconds in clock.seconds.values())
+    assert sum(clock.seconds.values()) <= total
+    assert clock.total == total
