@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectrawalk import graph, modes
-from spectrawalk.kernels import density_order, reference
+from spectrawalk.kernels import reference, tree
 from spectrawalk.kernels import neighbors as kernels
 from spectrawalk.labeling import STAGE1_RULES, Consensus, label_pixels
 
@@ -118,9 +118,11 @@ def test_nearest_outside(image, data):
 def test_nearest_denser(image):
     coordinates, _ = image
     n = len(coordinates)
-    tiles = graph.to_tiles(coordinates, density_order.TILE)
     expected_parent, expected_d2 = reference.nearest_denser(coordinates)
-    parent, d2 = density_order.nearest_denser(tiles, n, 0, n)
+    grown = tree.build_tree(coordinates)
+    found, found_d2, rank = tree.nearest_denser(grown, tree.lowest_ranks(grown), 0, n)
+    parent, d2 = np.empty(n, dtype=int), np.empty(n)
+    parent[rank], d2[rank] = found, found_d2
     np.testing.assert_array_equal(parent, expected_parent)
     np.testing.assert_array_equal(d2, expected_d2)
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.graph import number_pixels
-from spectrawalk.kernels import density_order as kernels
+from spectrawalk.kernels import labels as kernels
+from spectrawalk.kernels.tree import build_tree
 
 STAGE1_RULES = {
     "most-frequent": kernels.MOST_FREQUENT,
@@ -79,7 +80,7 @@ def label_pixels(
     rank_at = np.where(number >= 0, rank[number], np.int32(-1))
     rows, cols = (axis[ranking].astype(np.int32) for axis in np.nonzero(grid))
     by_rank = kernels.two_stage_labels(
-        np.ascontiguousarray(coordinates[ranking]),
+        build_tree(np.ascontiguousarray(coordinates[ranking])),
         parent,
         rank[modes].astype(np.int64),
         rank_at,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import NamedTuple
 
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 from spectrawalk import progress
 from spectrawalk.errors import DataError, StructureError
 from spectrawalk.graph import to_tiles
-from spectrawalk.kernels import density_order as kernels
 from spectrawalk.kernels.neighbors import TILE, distance_sums
+from spectrawalk.kernels.tree import build_tree, lowest_ranks
+from spectrawalk.kernels.tree import nearest_denser as kernel
 
 EXACT_MEAN = 20_000
 """Up to this many pixels the mean distance is taken over all pairs."""
@@ -104,17 +104,15 @@ def nearest_denser(
     rho : ndarray of shape (n,)
         In pixels; for the densest one the largest diffusion distance from it.
     """
-    n, m = coordinates.shape
-    tiles = to_tiles(coordinates[ranking], kernels.TILE)
+    n = len(coordinates)
+    tree = build_tree(np.ascontiguousarray(coordinates[ranking]))
+    lowest = lowest_ranks(tree)
     parent = np.empty(n, dtype=np.int64)
-    d2 = np.empty(n)
-    # About a second's work each: the cost of a rank grows with the ranks before it.
-    count = max(1, min(n, round(n * n * m / 4e9)))
-    bounds = np.unique(np.round(n * np.sqrt(np.linspace(0, 1, count + 1))).astype(int))
-    for start, stop in progress.track("modes", list(itertools.pairwise(bounds))):
-        parent[start:stop], d2[start:stop] = kernels.nearest_denser(tiles, n, start, stop)
     rho = np.empty(n)
-    rho[ranking] = np.sqrt(d2)
+    for start, stop in progress.in_steps("modes", n, 20_000):
+        denser, d2, rank = kernel(tree, lowest, start, stop)
+        parent[rank] = denser
+        rho[ranking[rank]] = np.sqrt(d2)
     return parent, rho
 
 

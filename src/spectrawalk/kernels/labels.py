@@ -1,86 +1,15 @@
-"""Down the density order: the nearest denser pixel, and the two-stage labels."""
+"""The two-stage labels, down the density order."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
-TILE = 64
+from spectrawalk.kernels.tree import NONE, Tree, enter, leaves, nearest_lower
 
 MOST_FREQUENT, FIRST_MOST_FREQUENT, MAJORITY = 0, 1, 2
 """Rules of consensus: the most frequent label, none if two are; the first of those; over half."""
-
-
-@njit(cache=True, parallel=True, error_model="numpy")
-def nearest_denser(
-    tiles: NDArray[np.float64], n: int, start: int, stop: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Nearest earlier point, for the points from `start` to `stop` of a ranking.
-
-    Parameters
-    ----------
-    tiles : (ceil(n / TILE), M, TILE)
-        Diffusion coordinates in the order of decreasing density, a tile of pixels at a time.
-    n : int
-        Number of points.
-    start, stop : int
-        Ranks to work on.
-
-    Returns
-    -------
-    parent : (stop - start,)
-        Rank of the nearest denser point (ties: the densest); -1 for rank 0.
-    d2 : (stop - start,)
-        Its squared distance; for rank 0 the largest squared distance to any point.
-    """
-    size = tiles.shape[1]
-    parent = np.full(stop - start, -1, dtype=np.int64)
-    d2 = np.zeros(stop - start)
-    for job in prange(stop - start):
-        rank = start + job
-        point = tiles[rank // TILE, :, rank % TILE].copy()
-        sums = np.empty(TILE)
-        limit = rank if rank > 0 else n
-        best, best_rank, farthest = np.inf, -1, 0.0
-        for t in range((limit + TILE - 1) // TILE):
-            sums[:] = 0.0
-            for m in range(size):
-                value = point[m]
-                line = tiles[t, m]
-                for lane in range(TILE):
-                    difference = value - line[lane]
-                    sums[lane] += difference * difference
-            for lane in range(min(TILE, limit - t * TILE)):
-                if sums[lane] < best:
-                    best, best_rank = sums[lane], t * TILE + lane
-                farthest = max(farthest, sums[lane])
-        if rank == 0:
-            d2[job] = farthest
-        else:
-            parent[job] = best_rank
-            d2[job] = best
-    return parent, d2
-
-
-@njit(cache=True)
-def _nearest_labelled(
-    coordinates: NDArray[np.float64], labels: NDArray[np.int32], rank: int
-) -> int:
-    """Rank of the nearest denser point that has a label (ties: the densest)."""
-    best, best_rank = np.inf, -1
-    for other in range(rank):
-        if labels[other] < 0:
-            continue
-        total = 0.0
-        for m in range(coordinates.shape[1]):
-            difference = coordinates[rank, m] - coordinates[other, m]
-            total += difference * difference
-            if total >= best:
-                break
-        if total < best:
-            best, best_rank = total, other
-    return best_rank
 
 
 @njit(cache=True)
@@ -125,7 +54,7 @@ def _consensus(
 
 @njit(cache=True)
 def two_stage_labels(
-    coordinates: NDArray[np.float64],
+    tree: Tree,
     parent: NDArray[np.int64],
     mode_ranks: NDArray[np.int64],
     rank_at: NDArray[np.int32],
@@ -143,8 +72,8 @@ def two_stage_labels(
 
     Parameters
     ----------
-    coordinates : (n, M)
-        Diffusion coordinates.
+    tree : Tree
+        Over the diffusion coordinates.
     parent : (n,)
         Rank of the diffusion-nearest denser point.
     mode_ranks : (K,)
@@ -168,15 +97,20 @@ def two_stage_labels(
     for label in range(len(mode_ranks)):
         labels[mode_ranks[label]] = label
     votes = np.zeros(len(mode_ranks), dtype=np.int64)
+    leaf = leaves(tree)
+    place = np.empty(n, dtype=np.int64)
+    place[tree.rank] = np.arange(n)
+    lowest = np.full(len(tree.start), NONE)
 
     for rank in range(n):
         if labels[rank] >= 0:
+            enter(tree, lowest, leaf[rank], rank)
             continue
         source = parent[rank]
         if labels[source] < 0:
             if wait_for_parent:
                 continue
-            source = _nearest_labelled(coordinates, labels, rank)
+            source, _ = nearest_lower(tree, lowest, labels, tree.points[place[rank]], rank)
         spectral = labels[source]
         if radius > 0:
             own = spectral if own_vote else -1
@@ -186,6 +120,7 @@ def two_stage_labels(
             if agreed >= 0 and agreed != spectral:
                 continue
         labels[rank] = spectral
+        enter(tree, lowest, leaf[rank], rank)
 
     for rank in range(n):
         if labels[rank] >= 0:
