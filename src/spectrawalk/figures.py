@@ -87,14 +87,14 @@ def overview(scene: Scene, model: Any, *, scores: Scores | None = None) -> Figur
     if truth is not None and scores is not None:
         classes = [int(each) for each in np.unique(truth[truth > 0])]
         of_class = class_colors(classes, scores.matching, model.n_clusters_)
-        maps.append(("Ground truth", _paint_classes(truth, of_class)))
+        maps.append(("Ground truth", paint_classes(truth, of_class)))
     maps.append((_count(model.n_clusters_, "cluster"), paint(labels, colors)))
     maps.append(("Density (rank) and modes", _ranks(model.density_)))
 
     entries = _legend_entries(scene, labels, colors, of_class, scores)
     figure, axes, curve_axes, spectra_axes = _lay_out(scene.shape, len(maps), entries)
     for ax, (title, image) in zip(axes, maps, strict=True):
-        _draw_map(ax, image, title)
+        draw_map(ax, image, title)
     _draw_modes(axes[-1], model.modes_, labels.shape, colors)
     _draw_mode_curve(curve_axes, model, colors)
     _draw_spectra(spectra_axes, scene, cluster_spectra(scene, labels), colors)
@@ -166,7 +166,8 @@ def _has_ground_truth(scene: Scene) -> bool:
     return scene.ground_truth is not None and bool(np.any(scene.ground_truth > 0))
 
 
-def _paint_classes(truth: NDArray[np.integer], of_class: dict[int, Color]) -> NDArray[np.uint8]:
+def paint_classes(truth: NDArray[np.integer], of_class: dict[int, Color]) -> NDArray[np.uint8]:
+    """Colour image of the ground truth, grey where it is unknown."""
     image = np.full((*truth.shape, 3), NO_DATA, dtype=np.uint8)
     for each, color in of_class.items():
         image[truth == each] = color
@@ -209,11 +210,11 @@ def _legend_entries(
     for cluster, color in enumerate(colors.tolist()):
         text = f"{cluster + 1}:  {share[cluster]:.1%}"
         if cluster in matching:
-            text += f"  {_class_name(scene, matching[cluster])}"
+            text += f"  {class_name(scene, matching[cluster])}"
         entries.append((tuple(color), text))
     for each, color in of_class.items():
         if each not in matching.values():
-            entries.append((color, f"no cluster:  {_class_name(scene, each)}"))
+            entries.append((color, f"no cluster:  {class_name(scene, each)}"))
     if len(entries) > _MAX_ENTRIES:
         left_out = len(entries) - _MAX_ENTRIES
         entries = [*entries[:_MAX_ENTRIES], ((255, 255, 255), f"and {left_out} more")]
@@ -224,7 +225,8 @@ def _legend_entries(
     return entries
 
 
-def _class_name(scene: Scene, each: int) -> str:
+def class_name(scene: Scene, each: int) -> str:
+    """Name of a class, cut short if need be."""
     name = scene.class_names.get(each, f"class {each}")
     return name if len(name) <= 26 else name[:25] + "…"
 
@@ -233,7 +235,7 @@ def _lay_out(
     shape: tuple[int, int], n_maps: int, entries: Sequence[tuple[Color, str]]
 ) -> tuple[Figure, list[Axes], Axes, Axes]:
     """Page with axes for the maps above, for the two curves below them, and the legend."""
-    figure_class, patch = _matplotlib()
+    figure_class, patch = figure_and_patch()
     aspect = np.clip(shape[1] / shape[0], _THINNEST, 1 / _THINNEST)
     per_row, map_height = _arrange_maps(float(aspect), n_maps)
     legend_columns, legend_lines = _arrange_legend([len(text) for _, text in entries])
@@ -281,7 +283,7 @@ def _arrange_legend(lengths: Sequence[int]) -> tuple[int, int]:
     return 1, len(lengths)
 
 
-def _matplotlib() -> tuple[Any, Any]:
+def figure_and_patch() -> tuple[Any, Any]:
     """Return the Figure and Patch classes, or say how to get them."""
     try:
         from matplotlib.figure import Figure
@@ -294,7 +296,7 @@ def _matplotlib() -> tuple[Any, Any]:
     return Figure, Patch
 
 
-def _draw_map(ax: Axes, image: NDArray[Any], title: str) -> None:
+def draw_map(ax: Axes, image: NDArray[Any], title: str) -> None:
     """Draw a colour image, or the values of one under a robust stretch with grey where NaN."""
     from matplotlib import colormaps
     from matplotlib.ticker import FixedLocator, MaxNLocator
@@ -331,13 +333,13 @@ def _draw_modes(
             ha="center",
             va="center_baseline",
             fontsize=0.65 * size if cluster < 9 else 0.58 * size,
-            color=_ink_on(color),
+            color=ink_on(color),
             annotation_clip=False,
             zorder=on_top,
         )
 
 
-def _ink_on(color: NDArray[np.float64]) -> str:
+def ink_on(color: NDArray[np.float64]) -> str:
     """Black or white, whichever is easier to read on `color`."""
     return "black" if color @ (0.299, 0.587, 0.114) > 0.5 else "white"
 

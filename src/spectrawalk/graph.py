@@ -11,9 +11,16 @@ from threadpoolctl import threadpool_limits
 from spectrawalk import progress
 from spectrawalk.errors import GraphError
 from spectrawalk.kernels import neighbors as kernels
+from spectrawalk.kernels.tree import build_tree
 
 LEADING = 12
 """Principal coordinates in which far spectra are ruled out before their distance is summed."""
+
+EXACT_SEARCH = 50_000
+"""Up to this many pixels the nearest spectra of the whole image are exact."""
+
+SEARCH_BUDGET = 2_000
+"""Above that, a pixel's nearest spectra are sought among this many."""
 
 SELF_TUNING_NEIGHBOR = 7
 """Which neighbour's distance is a pixel's own scale in self-tuning weights."""
@@ -63,7 +70,7 @@ def window_neighbors(
     index = np.empty((len(X), k), dtype=np.int32)
     d2 = np.empty((len(X), k))
     reach = min(radius, cols - 1)
-    spare = -cols % kernels.WINDOW_TILE
+    spare = -cols % kernels.TILE
     padded_mask = np.pad(mask, ((0, 0), (reach, reach + spare)))
     planes = np.zeros((rows, bands, padded_mask.shape[1]))
     planes.transpose(0, 2, 1)[padded_mask] = X
@@ -77,21 +84,36 @@ def window_neighbors(
 
 
 def global_neighbors(
-    X: NDArray[np.float64], k: int, stage: str = "neighbours"
+    X: NDArray[np.float64], k: int, stage: str = "neighbours", budget: int | None = None
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Find each pixel's k spectrally nearest neighbours in the whole image, exactly.
+    """Find each pixel's k spectrally nearest neighbours in the whole image.
 
-    The arguments and results are those of :func:`window_neighbors`.
+    Parameters
+    ----------
+    X : ndarray of shape (n, bands)
+    k : int
+    stage : str
+        Name in the progress reports.
+    budget : int, optional
+        Pixels to look at, at most, from the nearest in leading coordinates outwards. By default all
+        that is needed for the exact result up to 50,000 pixels, and :data:`SEARCH_BUDGET` above.
+
+    Returns
+    -------
+    index, d2 : ndarray of shape (n, k)
+        As from :func:`window_neighbors`.
     """
-    k = min(k, len(X) - 1)
-    index = np.empty((len(X), k), dtype=np.int32)
-    d2 = np.empty((len(X), k))
+    n = len(X)
+    k = min(k, n - 1)
+    if budget is None:
+        budget = n if n <= EXACT_SEARCH else SEARCH_BUDGET
+    index = np.empty((n, k), dtype=np.int32)
+    d2 = np.empty((n, k))
     leads, slack = _leading_coordinates(X)
-    order = np.argsort(leads[:, 0], kind="stable").astype(np.int32)
-    X, leads = X[order], np.ascontiguousarray(leads[order])
-    tiles = to_tiles(leads, kernels.TILE)
-    for start, stop in progress.in_steps(stage, len(X), leads.size):
-        kernels.global_neighbors(X, leads, tiles, order, slack, start, stop, index, d2)
+    tree = build_tree(leads)
+    X = X[tree.rank]
+    for start, stop in progress.in_steps(stage, n, min(budget, n) * leads.shape[1]):
+        kernels.global_neighbors(tree, X, slack, max(budget, k), start, stop, index, d2)
     return index, d2
 
 
@@ -101,7 +123,7 @@ def _leading_coordinates(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], f
     with threadpool_limits(limits=1, user_api="blas"):
         _, directions = np.linalg.eigh(centred.T @ centred)
         leads = centred @ directions[:, : -LEADING - 1 : -1]
-    return leads, 1e-12 * float(np.sqrt(np.square(X).sum(axis=1).max()))
+    return np.ascontiguousarray(leads), 1e-12 * float(np.sqrt(np.square(X).sum(axis=1).max()))
 
 
 def number_pixels(mask: NDArray[np.bool_]) -> NDArray[np.int32]:
@@ -109,17 +131,6 @@ def number_pixels(mask: NDArray[np.bool_]) -> NDArray[np.int32]:
     number = np.full(mask.shape, -1, dtype=np.int32)
     number[mask] = np.arange(np.count_nonzero(mask), dtype=np.int32)
     return number
-
-
-def to_tiles(X: NDArray[np.float64], tile: int) -> NDArray[np.float64]:
-    """Lay out rows of `X` as (tiles, columns of X, tile), zero-padded.
-
-    The values that one column of X has in a tile of rows then lie side by side.
-    """
-    count = -(-len(X) // tile)
-    padded = np.zeros((count * tile, X.shape[1]))
-    padded[: len(X)] = X
-    return np.ascontiguousarray(padded.reshape(count, tile, -1).transpose(0, 2, 1))
 
 
 def local_scales(

@@ -6,11 +6,10 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-TILE = 64
-"""Pixels handled together: their spectra fit the second-level cache, their sums the first."""
+from spectrawalk.kernels.tree import Tree, box_distance
 
-WINDOW_TILE = 32
-"""The same inside a window, where every pixel of the tile has a sum for every shift."""
+TILE = 32
+"""Pixels of a row handled together: the sums of all their shifts fit the first-level cache."""
 
 
 @njit(cache=True, inline="always")
@@ -87,10 +86,10 @@ def window_neighbors(
 
     Parameters
     ----------
-    planes : (rows, bands, reach + tiles * WINDOW_TILE + reach)
+    planes : (rows, bands, reach + tiles * TILE + reach)
         Spectra, with the columns last so that a run of pixels is contiguous in every band, and
         padded left and right so that every window of every tile lies inside.
-    number : (rows, reach + tiles * WINDOW_TILE + reach)
+    number : (rows, reach + tiles * TILE + reach)
         Number of each valid pixel in C order, -1 where masked or padding.
     reach : int
         Half-width of the window in columns, no more than the image has.
@@ -106,39 +105,39 @@ def window_neighbors(
     """
     rows, bands, width = planes.shape
     k = index.shape[1]
-    tiles = (width - 2 * reach) // WINDOW_TILE
+    tiles = (width - 2 * reach) // TILE
     for job in prange((row_stop - row_start) * tiles):
         row = row_start + job // tiles
-        first = reach + (job % tiles) * WINDOW_TILE
-        pixels = number[row, first : first + WINDOW_TILE]
+        first = reach + (job % tiles) * TILE
+        pixels = number[row, first : first + TILE]
         if pixels.max() < 0:
             continue
-        sums = np.empty((2 * reach + 1, WINDOW_TILE))
-        sizes = np.zeros(WINDOW_TILE, dtype=np.int64)
+        sums = np.empty((2 * reach + 1, TILE))
+        sizes = np.zeros(TILE, dtype=np.int64)
         for other in range(max(0, row - radius), min(rows, row + radius + 1)):
-            nearby = number[other, first - reach : first + reach + WINDOW_TILE]
+            nearby = number[other, first - reach : first + reach + TILE]
             if nearby.max() < 0:
                 continue
             sums[:] = 0.0
             for band in range(bands):
-                here = planes[row, band, first : first + WINDOW_TILE]
+                here = planes[row, band, first : first + TILE]
                 for shift in range(2 * reach + 1):
                     left = first - reach + shift
-                    there = planes[other, band, left : left + WINDOW_TILE]
+                    there = planes[other, band, left : left + TILE]
                     line = sums[shift]
-                    for lane in range(WINDOW_TILE):
+                    for lane in range(TILE):
                         difference = here[lane] - there[lane]
                         line[lane] += difference * difference
             for shift in range(2 * reach + 1):
                 if disk and (shift - reach) ** 2 + (other - row) ** 2 > radius * radius:
                     continue
-                for lane in range(WINDOW_TILE):
+                for lane in range(TILE):
                     pixel, candidate = pixels[lane], nearby[lane + shift]
                     if pixel >= 0 and candidate >= 0 and pixel != candidate:
                         sizes[lane] = _offer(
                             d2[pixel], index[pixel], sizes[lane], sums[shift, lane], candidate
                         )
-        for lane in range(WINDOW_TILE):
+        for lane in range(TILE):
             pixel = pixels[lane]
             if pixel >= 0:
                 _sort_heap(d2[pixel], index[pixel], sizes[lane])
@@ -147,25 +146,33 @@ def window_neighbors(
 
 
 @njit(cache=True, inline="always")
-def _tile_distances(spectrum: NDArray, tile: NDArray, sums: NDArray) -> None:
-    """Squared distances from one spectrum to the TILE spectra of a tile (bands, TILE)."""
-    for lane in range(TILE):
-        sums[lane] = 0.0
-    for band in range(len(spectrum)):
-        value = spectrum[band]
-        line = tile[band]
-        for lane in range(TILE):
-            difference = value - line[lane]
-            sums[lane] += difference * difference
+def _squared_distance(x: NDArray, y: NDArray) -> float:
+    """Sum the squared differences in eight lanes of fixed order, which the machine adds at once."""
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    whole = len(x) - len(x) % 8
+    for b in range(0, whole, 8):
+        d0, d1, d2, d3 = x[b] - y[b], x[b + 1] - y[b + 1], x[b + 2] - y[b + 2], x[b + 3] - y[b + 3]
+        b += 4
+        d4, d5, d6, d7 = x[b] - y[b], x[b + 1] - y[b + 1], x[b + 2] - y[b + 2], x[b + 3] - y[b + 3]
+        s0 += d0 * d0
+        s1 += d1 * d1
+        s2 += d2 * d2
+        s3 += d3 * d3
+        s4 += d4 * d4
+        s5 += d5 * d5
+        s6 += d6 * d6
+        s7 += d7 * d7
+    for b in range(whole, len(x)):
+        s0 += (x[b] - y[b]) * (x[b] - y[b])
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
 def global_neighbors(
+    tree: Tree,
     X: NDArray[np.float64],
-    leads: NDArray[np.float64],
-    tiles: NDArray[np.float64],
-    pixel_at: NDArray[np.int32],
     slack: float,
+    budget: int,
     start: int,
     stop: int,
     index: NDArray[np.int32],
@@ -173,82 +180,89 @@ def global_neighbors(
 ) -> None:
     """Find the nearest spectra among all pixels, for the pixels at places `start` to `stop`.
 
-    The pixels stand in the order of their first leading coordinate, so that the search goes
-    outwards from a pixel's own place and ends where that coordinate alone is too far away. Between,
-    the distance in the few leading coordinates, which is never larger than the true one, rules out
-    most candidates; only for the rest is the true distance summed.
+    The tree stands on a few leading coordinates, in which no distance is larger than the true one.
+    Its nodes are visited from the nearest outwards, until the nearest left is farther away than the
+    worst neighbour kept: the result is then exact.
 
     Parameters
     ----------
+    tree : Tree
+        Over projections of the spectra onto orthonormal directions; the rank is the pixel's number.
     X : (n, bands)
-        Spectra in that order.
-    leads : (n, q)
-        Their leading coordinates: projections onto orthonormal directions.
-    tiles : (ceil(n / TILE), q, TILE)
-        The same, a tile of pixels at a time.
-    pixel_at : (n,)
-        Number of the pixel at each place.
+        Spectra in the order of the tree.
     slack : float
         Bound on the rounding error of a distance between leading coordinates.
+    budget : int
+        Pixels looked at, at most: what is nearest among them is then taken for the result.
     start, stop : int
-        Places to work on.
+        Places in the tree to work on.
     index, d2 : (n, k)
         Filled in for those pixels: neighbours and squared distances, nearest first.
     """
-    n, bands = X.shape
     k = index.shape[1]
     for job in prange(stop - start):
         place = start + job
-        pixel, here, spectrum = pixel_at[place], leads[place, 0], X[place]
+        pixel, lead = tree.rank[place], tree.points[place]
         near, near_d2 = index[pixel], d2[pixel]
-        sums = np.empty(TILE)
-        size, limit = 0, np.inf
-        left, right = place // TILE - 1, place // TILE
-        while True:
-            # The tile beside those seen so far whose first coordinate comes nearest.
-            left_gap = here - leads[left * TILE + TILE - 1, 0] if left >= 0 else np.inf
-            right_gap = max(leads[right * TILE, 0] - here, 0.0) if right < len(tiles) else np.inf
-            gap = min(left_gap, right_gap)
-            if gap * gap > limit or gap == np.inf:
-                break
-            if right_gap <= left_gap:
-                t = right
-                right += 1
-            else:
-                t = left
-                left -= 1
-            _tile_distances(leads[place], tiles[t], sums)
-            for lane in range(min(TILE, n - t * TILE)):
-                other = t * TILE + lane
-                if sums[lane] > limit or other == place:
+        nodes, bounds = np.zeros(256, np.int64), np.zeros(256)
+        waiting, size, seen, limit = 1, 0, 0, np.inf
+        while waiting > 0 and bounds[0] <= limit and seen < budget:
+            node = nodes[0]
+            waiting = _take_nearest(nodes, bounds, waiting)
+            child = tree.child[node]
+            if child >= 0:
+                if waiting + 2 > len(nodes):
+                    nodes = np.concatenate((nodes, np.zeros_like(nodes)))
+                    bounds = np.concatenate((bounds, np.zeros_like(bounds)))
+                for either in range(child, child + 2):
+                    bound = box_distance(tree, either, lead)
+                    if bound <= limit:
+                        waiting = _put(nodes, bounds, waiting, either, bound)
+                continue
+            for other in range(tree.start[node], tree.stop[node]):
+                if other == place:
                     continue
-                total = 0.0
-                for band in range(bands):
-                    difference = spectrum[band] - X[other, band]
-                    total += difference * difference
-                size = _offer(near_d2, near, size, total, pixel_at[other])
-                if size == k:
-                    limit = (np.sqrt(near_d2[0]) * (1 + 1e-9) + slack) ** 2
+                seen += 1
+                bound = 0.0
+                for d in range(len(lead)):
+                    difference = lead[d] - tree.points[other, d]
+                    bound += difference * difference
+                if bound <= limit:
+                    distance = _squared_distance(X[place], X[other])
+                    size = _offer(near_d2, near, size, distance, tree.rank[other])
+                    if size == k:
+                        limit = (np.sqrt(near_d2[0]) * (1 + 1e-9) + slack) ** 2
         _sort_heap(near_d2, near, size)
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
-def distance_sums(
-    X: NDArray[np.float64], tiles: NDArray[np.float64], start: int, stop: int
-) -> NDArray[np.float64]:
-    """Sum of the distances from each pixel from `start` to `stop` to all later pixels."""
-    n = len(X)
-    totals = np.empty(stop - start)
-    for job in prange(stop - start):
-        pixel = start + job
-        sums = np.empty(TILE)
-        total = 0.0
-        for t in range(pixel // TILE, len(tiles)):
-            _tile_distances(X[pixel], tiles[t], sums)
-            for lane in range(max(0, pixel + 1 - t * TILE), min(TILE, n - t * TILE)):
-                total += np.sqrt(sums[lane])
-        totals[job] = total
-    return totals
+@njit(cache=True)
+def _put(nodes: NDArray, bounds: NDArray, size: int, node: int, bound: float) -> int:
+    """Put a node into the queue, whose first one is the nearest; return the queue's new size."""
+    place = size
+    while place > 0 and bounds[(place - 1) // 2] > bound:
+        above = (place - 1) // 2
+        nodes[place], bounds[place] = nodes[above], bounds[above]
+        place = above
+    nodes[place], bounds[place] = node, bound
+    return size + 1
+
+
+@njit(cache=True)
+def _take_nearest(nodes: NDArray, bounds: NDArray, size: int) -> int:
+    """Take the first node out of the queue; return the queue's new size."""
+    size -= 1
+    node, bound = nodes[size], bounds[size]
+    place = 0
+    while 2 * place + 1 < size:
+        below = 2 * place + 1
+        if below + 1 < size and bounds[below + 1] < bounds[below]:
+            below += 1
+        if bounds[below] >= bound:
+            break
+        nodes[place], bounds[place] = nodes[below], bounds[below]
+        place = below
+    nodes[place], bounds[place] = node, bound
+    return size
 
 
 @njit(cache=True, parallel=True, error_model="numpy")

@@ -57,11 +57,6 @@ def global_neighbors(X: Array, k: int) -> tuple[Array, Array]:
     return index, d2
 
 
-def distance_sums(X: Array) -> Array:
-    """Sum of the distances from each pixel to all later pixels."""
-    return np.array([np.sqrt(squared_distances(x, X[i + 1 :])).sum() for i, x in enumerate(X)])
-
-
 def nearest_outside(
     X: Array, mask: Array, group: Array, pixels: Array, radius: int
 ) -> tuple[Array, Array]:

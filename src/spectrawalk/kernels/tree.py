@@ -1,4 +1,4 @@
-"""A kd-tree over ranked points: the nearest point of lower rank, exactly and in little time.
+"""A kd-tree over points with ranks: for the nearest spectra, and for the nearest denser pixels.
 
 Every node knows the lowest rank below it, so that a search for denser points passes over whole
 parts of the tree that hold none. Ranks may also be entered one by one, for searches among the
@@ -148,7 +148,7 @@ def enter(tree: Tree, lowest: NDArray[np.int64], leaf: int, rank: int) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def _box_distance(tree: Tree, node: int, point: NDArray[np.float64]) -> float:
+def box_distance(tree: Tree, node: int, point: NDArray[np.float64]) -> float:
     """Squared distance to a node's box, summed as a distance is, so that it is never above one."""
     total = 0.0
     for d in range(len(point)):
@@ -185,8 +185,8 @@ def nearest_lower(
             continue
         left = tree.child[node]
         if left >= 0:
-            left_bound = _box_distance(tree, left, point)
-            right_bound = _box_distance(tree, left + 1, point)
+            left_bound = box_distance(tree, left, point)
+            right_bound = box_distance(tree, left + 1, point)
             # The nearer one is put on top, so that it is searched first.
             nearer = 0 if left_bound <= right_bound else 1
             nodes[waiting], bounds[waiting] = left + 1 - nearer, max(left_bound, right_bound)
