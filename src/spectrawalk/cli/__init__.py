@@ -8,9 +8,11 @@ from __future__ import annotations
 import click
 
 from spectrawalk import __version__
+from spectrawalk.cli.benchmark import benchmark
 from spectrawalk.cli.cluster import cluster
 from spectrawalk.cli.console import OneLineErrors
 from spectrawalk.cli.demo import demo
+from spectrawalk.cli.reproduce import reproduce
 
 
 @click.group(
@@ -32,3 +34,5 @@ def main(context: click.Context) -> None:
 
 main.add_command(demo)
 main.add_command(cluster)
+main.add_command(reproduce)
+main.add_command(benchmark)
