@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from spectrawalk import graph, modes
 from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
-from spectrawalk.errors import DataError, ParameterError
+from spectrawalk.errors import ParameterError
 from spectrawalk.labeling import (
     OPEN_PARENT,
     STAGE1_RULES,
@@ -28,10 +28,9 @@ from spectrawalk.preparation import (
     add_jitter,
     check_distinct,
     normalize_spectra,
-    take_pixels,
+    take_input,
 )
 from spectrawalk.progress import report
-from spectrawalk.scene import Scene
 
 STAGES = ("neighbours", "graph", "eigenpairs", "bandwidth", "density", "modes", "labels")
 """Stages of a fit, in order, as progress reports name them."""
@@ -83,7 +82,7 @@ class _DiffusionLearner(ClusterMixin, BaseEstimator):
         self
         """
         seed = self._check_parameters()
-        pixels = self._take_pixels(X, mask)
+        pixels = take_input(self, X, mask)
         n = len(pixels.spectra)
         if self.n_clusters != "auto" and int(self.n_clusters) > n:
             raise ParameterError(
@@ -219,22 +218,6 @@ class _DiffusionLearner(ClusterMixin, BaseEstimator):
             n_components = int(graph.component_numbers(W).max()) + 1
         report("graph", 1, 1)
         return W, global_d2, n_components
-
-    def _take_pixels(self, X: Any, mask: Any) -> Pixels:
-        if isinstance(X, Scene) or np.ndim(X) == 3:
-            pixels = take_pixels(X, mask)
-            self.n_features_in_ = pixels.spectra.shape[1]
-            return pixels
-        if np.ndim(X) > 3:
-            return take_pixels(X, mask)  # which says what is wrong with it
-        try:
-            # Masked rows may hold anything, so that what is finite is checked after masking.
-            table = validate_data(
-                self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0
-            )
-        except ValueError as error:
-            raise DataError(str(error)) from None
-        return take_pixels(table, mask)
 
     def _check_parameters(self) -> int:
         """Refuse parameters that cannot work, before any work is done; return the seed."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from spectrawalk.errors import DataError, ParameterError
 from spectrawalk.scene import Scene
@@ -90,6 +92,26 @@ def take_pixels(X: Any, mask: Any = None) -> Pixels:
     spectra = np.ascontiguousarray(cube[valid], dtype=np.float64)
     _check_spectra(spectra, n_masked=valid.size - len(spectra))
     return Pixels(spectra, valid)
+
+
+def take_input(estimator: BaseEstimator, X: Any, mask: Any) -> Pixels:
+    """Take the pixels out of what was given to ``estimator.fit``, and note their bands there.
+
+    Tables go through scikit-learn's own checks, so that names of columns, sparse matrices and the
+    like are met as users of scikit-learn expect.
+    """
+    if isinstance(X, Scene) or np.ndim(X) >= 3:
+        pixels = take_pixels(X, mask)
+        estimator.n_features_in_ = pixels.spectra.shape[1]
+        return pixels
+    try:
+        # Masked rows may hold anything, so that what is finite is checked after masking.
+        table = validate_data(
+            estimator, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0
+        )
+    except ValueError as error:
+        raise DataError(str(error).splitlines()[0]) from None
+    return take_pixels(table, mask)
 
 
 def _check_spectra(spectra: NDArray[np.float64], n_masked: int) -> None:

@@ -219,20 +219,26 @@ def nearest_denser(
     d2 : (stop - start,)
         Its squared distance; for rank 0 the largest squared distance to any point.
     """
-    n, m = tree.points.shape
-    everyone = np.zeros(n, np.int32)
+    points, ranks = tree.points, tree.rank
+    everyone = np.zeros(len(ranks), np.int32)
     parent = np.empty(stop - start, np.int64)
     d2 = np.empty(stop - start)
     for job in prange(stop - start):
-        point, rank = tree.points[start + job], tree.rank[start + job]
+        point, rank = points[start + job], ranks[start + job]
         parent[job], d2[job] = nearest_lower(tree, lowest, everyone, point, rank)
         if rank == 0:
-            farthest = 0.0
-            for other in range(n):
-                total = 0.0
-                for d in range(m):
-                    difference = point[d] - tree.points[other, d]
-                    total += difference * difference
-                farthest = max(farthest, total)
-            d2[job] = farthest
-    return parent, d2, tree.rank[start:stop]
+            d2[job] = _farthest(points, point)
+    return parent, d2, ranks[start:stop]
+
+
+@njit(cache=True)
+def _farthest(points: NDArray[np.float64], point: NDArray[np.float64]) -> float:
+    """Largest squared distance from a point to any of `points`."""
+    farthest = 0.0
+    for other in range(len(points)):
+        total = 0.0
+        for d in range(len(point)):
+            difference = point[d] - points[other, d]
+            total += difference * difference
+        farthest = max(farthest, total)
+    return farthest

@@ -1,0 +1,76 @@
+"""The methods that the paper compares with, all used alike, and the registry of all methods.
+
+>>> from spectrawalk.baselines import make_method
+>>> from spectrawalk.datasets import make_scene
+>>> scene = make_scene((12, 12), n_classes=3)
+>>> make_method("k-means", n_clusters=3).fit_predict(scene).shape
+(12, 12)
+
+Classes are loaded on first use, so that listing the methods costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from spectrawalk.baselines.registry import (
+    METHODS,
+    STOCHASTIC,
+    make_method,
+    method_names,
+    register,
+)
+
+if TYPE_CHECKING:
+    from spectrawalk.baselines.base import Baseline
+    from spectrawalk.baselines.dbscan import DBSCAN
+    from spectrawalk.baselines.fms import FMS
+    from spectrawalk.baselines.fsfdpc import FSFDPC
+    from spectrawalk.baselines.gaussian_mixture import GaussianMixture
+    from spectrawalk.baselines.hnmf import HNMF
+    from spectrawalk.baselines.ica import ICAKMeans
+    from spectrawalk.baselines.kmeans import KMeans
+    from spectrawalk.baselines.pca import PCAKMeans
+    from spectrawalk.baselines.random_projection import RandomProjectionKMeans
+    from spectrawalk.baselines.smce import SMCE
+    from spectrawalk.baselines.spectral_clustering import SpectralClustering
+
+_HOME = {
+    "Baseline": "base",
+    "DBSCAN": "dbscan",
+    "FMS": "fms",
+    "FSFDPC": "fsfdpc",
+    "GaussianMixture": "gaussian_mixture",
+    "HNMF": "hnmf",
+    "ICAKMeans": "ica",
+    "KMeans": "kmeans",
+    "PCAKMeans": "pca",
+    "RandomProjectionKMeans": "random_projection",
+    "SMCE": "smce",
+    "SpectralClustering": "spectral_clustering",
+}
+
+__all__ = [
+    "DBSCAN",
+    "FMS",
+    "FSFDPC",
+    "HNMF",
+    "METHODS",
+    "SMCE",
+    "STOCHASTIC",
+    "Baseline",
+    "GaussianMixture",
+    "ICAKMeans",
+    "KMeans",
+    "PCAKMeans",
+    "RandomProjectionKMeans",
+    "SpectralClustering",
+    "make_method",
+    "method_names",
+    "register",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"spectrawalk.baselines.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'spectrawalk.baselines' has no attribute '{name}'")

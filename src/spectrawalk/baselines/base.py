@@ -1,0 +1,115 @@
+"""What all comparison methods share: pixels taken out, spectra scaled, clusters numbered."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from spectrawalk.errors import ConvergenceError, ParameterError, StructureError
+from spectrawalk.parameters import check_integer, check_seed
+from spectrawalk.preparation import check_distinct, normalize_spectra, take_input
+
+
+class Baseline(ClusterMixin, BaseEstimator):
+    """A clustering method that sees an image as a set of spectra.
+
+    A method is a subclass with its own ``__init__`` (keyword parameters, `n_clusters`, `normalize`
+    and `random_state` among them) and a :meth:`_cluster` from spectra to labels. Everything around
+    that is done here, once.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, in the shape of the image, or (samples,) for a table
+        Cluster of each pixel, 0 for the largest, then by decreasing size; -1 where masked.
+    n_clusters_ : int
+        How many clusters were found.
+    n_features_in_ : int
+        Number of bands.
+    """
+
+    n_clusters: int
+    normalize: str | None
+    random_state: int | None
+
+    _reaches_n_clusters = True
+    """Whether fewer or more clusters than asked for are a failure of the method."""
+
+    def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> Self:
+        """Cluster the valid pixels of an image.
+
+        Parameters
+        ----------
+        X : Scene, array of shape (rows, cols, bands), or array of shape (samples, bands)
+        y : ignored
+        mask : array of bool, optional
+            True where a pixel is valid.
+        """
+        n_clusters = check_integer("n_clusters", self.n_clusters, 1)
+        seed = check_seed("random_state", self.random_state)
+        pixels = take_input(self, X, mask)
+        spectra = normalize_spectra(pixels.spectra, self.normalize)
+        check_distinct(spectra, self.normalize)
+        if n_clusters > len(spectra):
+            raise ParameterError(
+                f"n_clusters={n_clusters} but there are only {len(spectra)} valid pixels; "
+                "ask for fewer clusters."
+            )
+        labels = self._labels(spectra, n_clusters, seed)
+        self.n_clusters_ = int(labels.max()) + 1
+        self.labels_ = pixels.to_image(labels, -1)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> NDArray[np.int32]:
+        """Cluster the valid pixels of an image and return ``labels_``; see :meth:`fit`."""
+        return self.fit(X, mask=mask).labels_
+
+    @abstractmethod
+    def _cluster(
+        self, X: NDArray[np.float64], n_clusters: int, seed: int
+    ) -> NDArray[np.integer[Any]]:
+        """Cluster the scaled spectra `X`, shape (n, bands); any numbering will do."""
+
+    def _labels(self, X: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int32]:
+        # One thread: the last bits of a threaded sum depend on how many share it, and near-ties
+        # would then be decided by the machine.
+        with threadpool_limits(limits=1), warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            try:
+                labels = self._cluster(X, n_clusters, seed)
+            except ConvergenceWarning as warning:
+                raise ConvergenceError(
+                    f"{type(self).__name__} did not converge on {len(X)} pixels; allow more "
+                    "iterations with max_iter, or scale the spectra another way with normalize."
+                ) from warning
+        labels = number_by_size(labels)
+        found = int(labels.max()) + 1
+        if self._reaches_n_clusters and found != n_clusters:
+            raise StructureError(
+                f"{type(self).__name__} found {found} clusters where n_clusters={n_clusters}; "
+                "ask for fewer, or scale the spectra another way with normalize."
+            )
+        return labels
+
+
+def number_by_size(labels: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+    """Renumber clusters 0, 1, ... by decreasing size; of equals, the one met first comes first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> number_by_size(np.array([7, 3, 3, 9])).tolist()
+    [1, 0, 0, 2]
+    """
+    _, first, inverse, counts = np.unique(
+        labels, return_index=True, return_inverse=True, return_counts=True
+    )
+    number = np.empty(len(counts), dtype=np.int32)
+    number[np.lexsort((first, -counts))] = np.arange(len(counts), dtype=np.int32)
+    return number[inverse]

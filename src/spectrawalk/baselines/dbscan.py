@@ -1,0 +1,110 @@
+"""DBSCAN with the radius that gives the wanted number of clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import cluster
+from sklearn.neighbors import NearestNeighbors
+
+from spectrawalk.baselines.base import Baseline
+from spectrawalk.graph import global_neighbors
+from spectrawalk.parameters import check_integer
+
+QUANTILES = np.linspace(0.05, 0.95, 19)
+"""The radii tried are these quantiles of the distance to the `min_samples`-th nearest spectrum."""
+
+
+class DBSCAN(Baseline):
+    """Density-based clusters (Ester, Kriegel, Sander and Xu, 1996).
+
+    DBSCAN takes no number of clusters, so its radius is chosen for it, without ground truth: the
+    smallest on a fixed grid (:data:`QUANTILES` of the distance from a pixel to its
+    `min_samples`-th nearest spectrum, itself counted) that gives `n_clusters` clusters, else the
+    smallest that comes nearest. Every other pixel, border or noise, joins the cluster of the
+    nearest core pixel.
+
+    The cores at all radii come from one tree (scikit-learn's HDBSCAN builds it), without an n x n
+    array.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Wanted; ``n_clusters_`` says how many were found.
+    normalize : {"pixel", "band", "global", None}
+        What it is fed. Default ``"pixel"``, each spectrum to unit length: nearest to the paper's
+        row on the Indian Pines subset.
+    min_samples : int
+        Spectra within the radius, itself counted, that make a pixel a core. 20, as many as enter
+        the density in diffusion learning.
+    random_state : ignored
+        There is no chance in the method.
+
+    Attributes
+    ----------
+    eps_ : float
+        The radius chosen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectrawalk.baselines import DBSCAN
+    >>> line = np.column_stack([np.arange(40.0), np.ones(40)])
+    >>> line[20:] += 30
+    >>> DBSCAN(2, min_samples=3, normalize=None).fit(line).n_clusters_
+    2
+    """
+
+    _reaches_n_clusters = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        normalize: str | None = "pixel",
+        min_samples: int = 20,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.normalize = normalize
+        self.min_samples = min_samples
+        self.random_state = random_state
+
+    def _cluster(self, X: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int64]:
+        min_samples = min(check_integer("min_samples", self.min_samples, 2), len(X))
+        _, d2 = global_neighbors(X, min_samples - 1)
+        core_distance = np.sqrt(d2[:, -1])
+        tree = cluster.HDBSCAN(
+            min_cluster_size=2, min_samples=min_samples, algorithm="kd_tree", copy=False
+        ).fit(X)
+        # A hair more, so that a pair exactly at the radius counts whatever its last digit.
+        radii = np.unique(np.quantile(core_distance, QUANTILES)) * (1 + 1e-9)
+        best_miss: float = np.inf
+        for radius in radii:
+            candidate = _core_clusters(tree, core_distance, radius)
+            miss = abs(len(np.unique(candidate[candidate >= 0])) - n_clusters)
+            if miss < best_miss:
+                best_miss, core_labels, self.eps_ = miss, candidate, float(radius)
+            if miss == 0:
+                break
+        return _join_nearest_core(X, core_labels)
+
+
+def _core_clusters(
+    tree: cluster.HDBSCAN, core_distance: NDArray[np.float64], radius: float
+) -> NDArray[np.int64]:
+    """Cluster of each core pixel at a radius, -1 for the others."""
+    # At this height of the tree a pixel that is no core stands alone, as a cluster of one.
+    labels = tree.dbscan_clustering(radius, min_cluster_size=1)
+    return np.where(core_distance <= radius, labels, -1)
+
+
+def _join_nearest_core(X: NDArray[np.float64], core_labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give every pixel without a cluster that of the nearest core pixel."""
+    core = core_labels >= 0
+    if core.all():
+        return core_labels
+    nearest = NearestNeighbors(n_neighbors=1).fit(X[core])
+    labels = core_labels.copy()
+    labels[~core] = core_labels[core][nearest.kneighbors(X[~core])[1][:, 0]]
+    return labels
