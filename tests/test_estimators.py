@@ -292,6 +292,21 @@ class TestBadInput:
             with pytest.raises(SpectrawalkError, match=message):
                 kind(n_clusters=2).fit(cube)
 
+    def test_too_many_eigenpairs(self):
+        """They would take all memory and never end; a few pixels may have all of theirs."""
+        cube = np.random.default_rng(0).uniform(size=(300, 300, 2))
+        with pytest.raises(SpectrawalkError, match="give at most 200"):
+            SRDL(n_eigenpairs=100_000).fit(cube)
+        assert SRDL(n_clusters=2, n_eigenpairs=100_000).fit(self.cube).coordinates_.shape[2] == 72
+
+    def test_raw_values_underflow(self, indian_pines_subset):
+        with pytest.raises(SpectrawalkError, match=r"underflow.*sigma"):
+            SRDL(n_clusters=3, normalize=None).fit(indian_pines_subset)
+
+    def test_a_file_name_is_not_data(self):
+        with pytest.raises(SpectrawalkError, match="read_scene"):
+            SRDL().fit("scene.mat")
+
     def test_masks(self):
         with pytest.raises(SpectrawalkError, match=r"\(3, 3\).*\(8, 9\)"):
             SRDL().fit(self.cube, mask=np.ones((3, 3)))

@@ -423,3 +423,32 @@ def test_read_array_gives_any_shape(tmp_path):
     assert read_array(tmp_path / "s.mat", "n").item() == 95
     with pytest.raises(FileError, match="no variable 'm'"):
         read_array(tmp_path / "s.mat", "m")
+
+
+def test_nodata_value_masks(tmp_path):
+    cube = np.arange(60.0).reshape(4, 5, 3) + 1
+    cube[0] = -9999
+    cube[1, 1, 2] = -9999
+    np.save(tmp_path / "field.npy", cube)
+    scene = read_scene(tmp_path / "field.npy", nodata=-9999)
+    assert scene.n_valid == 14
+    assert scene.metadata["masked_nodata"] == 6
+    unmarked = read_scene(tmp_path / "field.npy")
+    assert unmarked.n_valid == 20
+    assert unmarked.metadata["constant_pixels"] == 5
+    assert unmarked.metadata["constant_value"] == -9999
+
+
+def test_bands_first(tmp_path):
+    cube = np.arange(60.0).reshape(4, 5, 3) + 1
+    np.save(tmp_path / "field.npy", np.moveaxis(cube, -1, 0))
+    scene = read_scene(tmp_path / "field.npy", bands_first=True)
+    np.testing.assert_array_equal(scene.cube, cube)
+
+
+def test_a_band_without_any_value_is_named(tmp_path):
+    cube = np.ones((4, 5, 3))
+    cube[:, :, 1] = np.nan
+    np.save(tmp_path / "field.npy", cube)
+    with pytest.raises(FileError, match="band 2 is NaN in every pixel"):
+        read_scene(tmp_path / "field.npy")

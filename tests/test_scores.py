@@ -40,6 +40,11 @@ def test_pixels_without_a_cluster_count_as_wrong():
     assert score([1, 2], [-1, -1]).oa == 0
 
 
+def test_labels_as_they_stand_in_files():
+    truth, labels = np.array([1, 1, 2, 2]), np.array([0, -1, 1, -1])
+    assert score(truth, (labels + 1).astype(np.uint8), no_label=0).oa == score(truth, labels).oa
+
+
 def test_scores_do_not_depend_on_the_numbering():
     """Two matchings agree on as many pixels here; the average accuracy must not depend on which."""
     truth = np.array([1, 1, 1, 2, 2, 2, 2, 2])

@@ -35,6 +35,9 @@ from spectrawalk.progress import report
 STAGES = ("neighbours", "graph", "eigenpairs", "bandwidth", "density", "modes", "labels")
 """Stages of a fit, in order, as progress reports name them."""
 
+MANY = 10_000_000
+"""Numbers up to which the eigenvectors that one may ask for are no burden to any machine."""
+
 PAPER_SCENES = ("indian-pines-subset", "salinas-a", "ksc-subset")
 
 
@@ -88,6 +91,12 @@ class _DiffusionLearner(ClusterMixin, BaseEstimator):
             raise ParameterError(
                 f"n_clusters={self.n_clusters} but there are only {n} valid pixels; "
                 "ask for fewer clusters."
+            )
+        most_pairs = max(200, MANY // n)
+        if self.n_eigenpairs != "auto" and min(int(self.n_eigenpairs), n) > most_pairs:
+            raise ParameterError(
+                f"n_eigenpairs={self.n_eigenpairs} is too many for {n} pixels; give at most "
+                f"{most_pairs}: a few dozen are plenty in practice."
             )
         spectra = normalize_spectra(add_jitter(pixels.spectra, self.jitter, seed), self.normalize)
         check_distinct(spectra, self.normalize)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,10 @@ def take_input(estimator: BaseEstimator, X: Any, mask: Any) -> Pixels:
     Tables go through scikit-learn's own checks, so that names of columns, sparse matrices and the
     like are met as users of scikit-learn expect.
     """
+    if isinstance(X, (str, PathLike)):
+        raise DataError(
+            f"'{X!s}' is the name of a file, not data; give spectrawalk.read_scene({str(X)!r})."
+        )
     if isinstance(X, Scene) or np.ndim(X) >= 3:
         pixels = take_pixels(X, mask)
         estimator.n_features_in_ = pixels.spectra.shape[1]

@@ -41,7 +41,7 @@ class Scores:
     n_pixels: int
 
 
-def score(ground_truth: ArrayLike, labels: ArrayLike) -> Scores:
+def score(ground_truth: ArrayLike, labels: ArrayLike, *, no_label: int = -1) -> Scores:
     """Score `labels` against `ground_truth` where that is known.
 
     Parameters
@@ -49,8 +49,9 @@ def score(ground_truth: ArrayLike, labels: ArrayLike) -> Scores:
     ground_truth : array of int
         Class of each pixel, 0 where unknown.
     labels : array of int, same shape
-        Cluster of each pixel, -1 where it has none. A pixel with ground truth but no cluster counts
-        as wrong.
+        Cluster of each pixel. A pixel with ground truth but no cluster counts as wrong.
+    no_label : int
+        What stands for no cluster: -1 in ``labels_``, 0 in a map that was written to a file.
 
     Examples
     --------
@@ -75,7 +76,9 @@ def score(ground_truth: ArrayLike, labels: ArrayLike) -> Scores:
     counts = np.zeros((len(clusters), len(classes)), dtype=np.int64)
     np.add.at(counts, (cluster_index, class_index), 1)
 
-    labelled = clusters >= 0  # "no cluster" is not a cluster: matched with nothing, pure in nothing
+    labelled = (
+        clusters != no_label
+    )  # "no cluster" is not a cluster: matched with nothing, pure in nothing
     clusters, counts = clusters[labelled], counts[labelled]
     purity = counts.max(axis=1, initial=0).sum() / truth.size
     class_size = np.bincount(class_index)

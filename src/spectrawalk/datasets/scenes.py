@@ -74,7 +74,8 @@ def load_scene(name: str) -> Scene:
     """
     if name not in scene_names():
         raise SceneNotFoundError(
-            f"there is no scene {name!r}; choose one of {', '.join(scene_names())}."
+            f"there is no scene {name!r}; choose one of {', '.join(scene_names())}, or read a file "
+            "of your own with spectrawalk.read_scene."
         )
     return _LOADERS[name](name)
 

@@ -39,7 +39,9 @@ class Format(ABC):
         """Whether a file that begins with `head` (at most `HEAD_BYTES`) is of this kind."""
 
     @abstractmethod
-    def read_scene(self, path: Path, variable: str | None) -> Scene:
+    def read_scene(
+        self, path: Path, variable: str | None, nodata: float | None, bands_first: bool
+    ) -> Scene:
         """Read the cube, its mask and what else the file knows about it."""
 
     @abstractmethod
@@ -88,14 +90,20 @@ class ArrayFormat(Format):
     def read_variable(self, path: Path, variable: Variable) -> NDArray[Any]:
         """Read one variable, rows first."""
 
-    def read_scene(self, path: Path, variable: str | None) -> Scene:
+    def read_scene(
+        self, path: Path, variable: str | None, nodata: float | None, bands_first: bool
+    ) -> Scene:
         """Read the cube: the variable of that name, or the only one with three axes."""
         chosen = self._choose_cube(path, variable)
         record = {"file": str(path), "format": self.name}
         if chosen.name:
             record["variable"] = chosen.name
         cube = self.read_array(path, chosen)
-        return scene_from_cube(cube, name=path.stem, source=f"'{path}'", metadata=record)
+        if bands_first:
+            cube = np.moveaxis(cube, 0, -1)
+        return scene_from_cube(
+            cube, name=path.stem, source=f"'{path}'", nodata=nodata, metadata=record
+        )
 
     def read_ground_truth(self, path: Path, variable: str | None) -> NDArray[np.int64]:
         """Read the classes: the variable of that name, or the only 2-D one of whole numbers."""

@@ -18,7 +18,13 @@ from spectrawalk.scene import Scene
 FORMATS: tuple[Format, ...] = (NumpyFile(), NumpyArchive(), MatlabFile())
 
 
-def read_scene(path: str | os.PathLike[str], *, variable: str | None = None) -> Scene:
+def read_scene(
+    path: str | os.PathLike[str],
+    *,
+    variable: str | None = None,
+    nodata: float | None = None,
+    bands_first: bool = False,
+) -> Scene:
     """Read a hyperspectral cube.
 
     Parameters
@@ -28,6 +34,10 @@ def read_scene(path: str | os.PathLike[str], *, variable: str | None = None) -> 
         (rows, cols, bands).
     variable : str, optional
         Which array, in a file with several. Not needed if only one has three axes.
+    nodata : float, optional
+        Value that stands for no data: a pixel with it in any band is masked.
+    bands_first : bool
+        Whether the array has the shape (bands, rows, cols), as rasterio and GDAL give it.
 
     Returns
     -------
@@ -53,7 +63,7 @@ def read_scene(path: str | os.PathLike[str], *, variable: str | None = None) -> 
     ('field', (4, 5), 30)
     """
     path = Path(path)
-    return _find_format(path).read_scene(path, variable)
+    return _find_format(path).read_scene(path, variable, nodata, bands_first)
 
 
 def read_ground_truth(
@@ -104,7 +114,10 @@ def _find_format(path: Path) -> Format:
     if not by_name:
         known = ", ".join(extension for each in FORMATS for extension in each.extensions)
         found = f"the extension '{path.suffix}'" if path.suffix else "no extension"
-        raise FileError(f"'{path}' has {found}; files that can be read end in {known}.")
+        raise FileError(
+            f"'{path}' has {found}; files that can be read end in {known}, so save the cube as one "
+            "of these, rows x cols x bands."
+        )
     for each in by_name:
         if each.recognises(head):
             return each
