@@ -76,9 +76,8 @@ def score(ground_truth: ArrayLike, labels: ArrayLike, *, no_label: int = -1) -> 
     counts = np.zeros((len(clusters), len(classes)), dtype=np.int64)
     np.add.at(counts, (cluster_index, class_index), 1)
 
-    labelled = (
-        clusters != no_label
-    )  # "no cluster" is not a cluster: matched with nothing, pure in nothing
+    # "No cluster" is not a cluster: it is matched with nothing and pure in nothing.
+    labelled = clusters != no_label
     clusters, counts = clusters[labelled], counts[labelled]
     purity = counts.max(axis=1, initial=0).sum() / truth.size
     class_size = np.bincount(class_index)
