@@ -5,6 +5,7 @@ import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import numpy as np
@@ -17,8 +18,8 @@ import spectrawalk
 from spectrawalk import SRDL
 from spectrawalk.cli import main
 from spectrawalk.cli.cluster import cluster
-from spectrawalk.cli.console import OneLineErrors, StageClock
-from spectrawalk.cli.report import describe_clusters, explain_number
+from spectrawalk.cli.console import BarClock, OneLineErrors, StageClock
+from spectrawalk.cli.report import describe_clusters, explain_number, find_doubts
 from spectrawalk.datasets import make_scene
 from spectrawalk.estimators import STAGES
 from spectrawalk.palette import cluster_colors
@@ -185,10 +186,96 @@ def test_an_automatic_number_of_clusters_is_explained(cube, here):
     np.save("field.npy", cube)
     out = run("cluster", "field.npy", "-o", "out", *SMALL).stdout
     found = np.load("out/labels.npy").max()
-    assert re.search(rf"was chosen: {found}, where D_t drops [\d.]+-fold; the runner-up is", out)
+    assert re.search(
+        rf"was chosen: {found}, the largest drop of D_t from K = 2 to 30: [\d.]+-fold; the", out
+    )
 
 
-@pytest.mark.parametrize("method", ["dlss", "dl"])
+def test_cluster_says_how_the_result_was_made(cube, here):
+    np.save("field.npy", cube)
+    arguments = ["field.npy", "--neighbors", 20, "--radius", 5, "--save-model", "--quiet"]
+    out = run("cluster", *arguments, "-o", "out", "--crop", "0:20,2:16").stdout
+    model = spectrawalk.load("out/model.npz")
+    assert (
+        f"SRDL: {model.n_clusters_} clusters (auto), window radius 5, 20 neighbours, sigma 1, "
+        f"symmetric graph, {len(model.eigenvalues_)} eigenpairs (auto), time 30, "
+        "consensus radius 3, spectra of length 1; rows 0 to 19 and columns 2 to 15 of the scene\n"
+    ) in out
+
+
+def test_any_file_name_gives_all_results_and_no_noise(cube, here):
+    name = "cost $5 ^_{$ 水田" + "a" * 150
+    np.save(f"{name}.npy", cube)
+    code, out, err = finish(start("cluster", f"{name}.npy", "-k", 3, "-o", "out", *SMALL))
+    assert (code, err) == (0, "")
+    assert Path("out/overview.png").stat().st_size > 0
+    assert "left out" not in out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are always Unicode there")
+def test_a_file_name_that_is_not_unicode(cube, here):
+    np.save("field.npy", cube)
+    Path("field.npy").rename("f\udcffeld.npy")
+    code, _, err = finish(start("cluster", "f\udcffeld.npy", "-k", 3, "-o", "out", *SMALL))
+    assert (code, err) == (0, "")
+    assert Path("out/overview.png").stat().st_size > 0
+
+
+def test_a_picture_that_cannot_be_drawn_is_left_out(cube, here, monkeypatch):
+    def fail(*args, **kwargs):
+        raise ValueError("no\nink")
+
+    monkeypatch.setattr("spectrawalk.figures.overview", fail)
+    np.save("field.npy", cube)
+    result = run("cluster", "field.npy", "-k", 3, "-o", "out", "--save-model", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert "overview.png was left out: it could not be drawn (no ink)." in result.stdout
+    assert {file.name for file in Path("out").iterdir()} == {
+        "labels.npy",
+        "labels.png",
+        "model.npz",
+    }
+
+
+def test_no_file_of_an_earlier_run_passes_for_one_of_this(cube, here):
+    np.save("field.npy", cube)
+    Path("out").mkdir()
+    Path("out/model.npz").write_text("precious")
+    arguments = ["cluster", "field.npy", "-k", 3, "-o", "out", *SMALL]
+    result = run(*arguments)
+    assert_one_line_error(result.exit_code, result.stderr)
+    assert Path("out/model.npz").read_text() == "precious"
+    result = run(*arguments, "--overwrite")
+    assert "model.npz of an earlier run was removed." in result.stdout
+    assert not Path("out/model.npz").exists()
+
+
+def test_a_value_for_no_data_is_masked_and_counted(cube, here):
+    spoilt = cube.astype(float)
+    spoilt[0, :5] = -9999
+    spoilt[3, 3, 1] = -9999
+    np.save("field.npy", spoilt)
+    arguments = ["cluster", "field.npy", "-k", 2, "-o", "out", "--overwrite", *SMALL]
+    hint = "5 pixels are -9999 in every band; if that means no data, give --nodata -9999\n"
+    assert hint in run(*arguments).stdout
+    result = run(*arguments, "--nodata", -9999)
+    assert "6 pixels are masked and get no label (6 of the value for no data)" in result.stdout
+    assert hint not in result.stdout
+    assert (np.load("out/labels.npy") == 0).sum() == 6
+    result = run(*arguments, "--nodata", -9999, "--crop", "0:20,4:16")
+    assert "1 pixel is masked and gets no label (1 of the value for no data)" in result.stdout
+    assert hint not in run(*arguments, "--crop", "1:20,0:16").stdout
+
+
+def test_bands_may_come_first(cube, here):
+    np.save("gdal.npy", np.moveaxis(cube, 2, 0))
+    result = run("cluster", "gdal.npy", "--bands-first", "-k", 3, "-o", "out", *SMALL)
+    assert "gdal: 20 x 16 pixels, 10 bands" in result.stdout
+    expected = SRDL(n_clusters=3, n_neighbors=20, n_eigenpairs=5).fit(cube).labels_
+    np.testing.assert_array_equal(np.load("out/labels.npy"), expected + 1)
+
+
+@pytest.mark.parametrize("method", ["dlss", "DL"])
 def test_other_methods(method, cube, here):
     np.save("field.npy", cube)
     result = run("cluster", "field.npy", "-k", 3, "--method", method, "-o", "out", *SMALL)
@@ -319,18 +406,44 @@ def test_a_file_name_that_the_terminal_cannot_show_is_no_trouble(cube, here, mon
     assert out.startswith(r"f\xfcld: 20 x 16")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another thing there")
-def test_ctrl_c_leaves_nothing_behind(here):
+def test_an_output_folder_that_is_a_file_is_called_so(cube, here):
+    np.save("field.npy", cube)
+    result = run("cluster", "field.npy", "-o", "field.npy")
+    assert "output folder 'field.npy' is a file, not a folder; " in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX pipe")
+@pytest.mark.parametrize("arguments", [["cluster", "field.npy", "-o", "out", *SMALL], []])
+def test_a_reader_that_leaves_early_does_not_stop_the_work(arguments, cube, here):
+    np.save("field.npy", cube)
+    ours, theirs = os.pipe()
+    process = start(*arguments, stdout=theirs)
+    os.close(theirs)
+    os.close(ours)
+    code, _, err = finish(process)
+    assert (code, err) == (0, "")
+    assert Path("out/overview.png").exists() is bool(arguments)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are another thing there")
+@pytest.mark.parametrize(
+    ("sent", "code", "last"),
+    [
+        (signal.SIGINT, 130, "Interrupted: no file is half-written."),
+        (signal.SIGTERM, 143, "Terminated: no file is half-written."),
+    ],
+)
+def test_an_interruption_leaves_nothing_behind(sent, code, last, here):
     rng = np.random.default_rng(0)
     np.save("large.npy", rng.uniform(size=(250, 250, 40)).astype(np.float32))
     process = start("cluster", "large.npy", "-o", "out")
     for line in process.stderr:
         if "neighbours" in line:
             break
-    process.send_signal(signal.SIGINT)
-    code, _, err = finish(process)
-    assert code == 130
-    assert err.splitlines()[-1] == "Interrupted: no file is half-written."
+    process.send_signal(sent)
+    ended, _, err = finish(process)
+    assert ended == code
+    assert err.splitlines()[-1] == last
     assert "Traceback" not in err
     assert not Path("out").exists()
 
@@ -361,7 +474,7 @@ BAD_FILES = {
     "several variables": ("bad.mat", save_matlab, np.array, [], "--variable"),
     "4-D": ("bad.npy", save, lambda cube: cube[None], [], "3-D array"),
     "one band": ("bad.npy", save, lambda cube: cube[..., :1], [], "single band"),
-    "K above the pixels": ("bad.npy", save, np.array, ["-k", 321], "n_clusters=321"),
+    "K above the pixels": ("bad.npy", save, np.array, ["-k", 321], "Error: -k 321 but there"),
     "constant": ("bad.npy", save, np.ones_like, [], "same spectrum"),
     "underflow": (
         "bad.npy", save, lambda cube: cube * 1e6, ["--normalize", "none"], "sigma",
@@ -398,6 +511,8 @@ def test_a_file_that_cannot_be_clustered(kind, cube, here):
         (["--crop", "0:21,0:16"], "20 rows and 16 columns"),
         (["--method", "dlss", "--radius", 5], "no meaning for dlss"),
         (["--method", "dl", "--consensus-radius", 2], "no meaning for dl"),
+        (["--nodata", "none"], "--nodata"),
+        (["--sigma", "1e999"], "--sigma="),
         (["--variable", "x"], "without a name"),
         (["--colour"], "--colour"),
     ],
@@ -416,6 +531,8 @@ def test_an_option_that_cannot_be_used(options, expected, cube, here):
         (["cluster", "missing.npy", "-o", "out"], "'missing.npy' does not exist"),
         (["cluster", "salinas-b", "-o", "out"], "salinas-a"),
         (["cluster", "salinas-a", "--variable", "x", "-o", "out"], "--variable=x is for files"),
+        (["cluster", "salinas-a", "--nodata", 0, "-o", "out"], "--nodata=0.0 is for files"),
+        (["cluster", "salinas-a", "--bands-first", "-o", "out"], "--bands-first is for files"),
         (["cluster", ".", "-o", "out"], "folder"),
         (["cluster", "field.npy"], "-o"),
         (["cluster"], "SCENE"),
@@ -496,6 +613,13 @@ def test_demo_keeps_what_is_in_another_folder(here):
     assert Path("mine/labels.npy").read_text() == "precious"
 
 
+@pytest.mark.scene
+def test_demo_may_be_told_its_own_folder(here):
+    Path("spectrawalk-demo").mkdir()
+    Path("spectrawalk-demo/labels.npy").write_text("of an earlier run")
+    assert run("demo", "-o", "./spectrawalk-demo/", "--quiet").exit_code == 0
+
+
 def test_demo_without_its_scene_says_how_to_get_it(here):
     code = (
         "import sys; sys.modules['tensorly'] = None\n"
@@ -522,7 +646,8 @@ def test_demo_without_its_scene_says_how_to_get_it(here):
 def test_a_clear_number_of_clusters_is_just_stated():
     curve = np.array([8.0, 7.0, 6.0, 1.0, 0.9, 0.0])
     assert explain_number(curve, 3, 30) == (
-        "the number of clusters was chosen: 3, where D_t drops 6.00-fold; "
+        "the number of clusters was chosen: 3, the largest drop of D_t from K = 2 to 30: "
+        "6.00-fold; "
         "the runner-up is 2 with 1.17-fold"
     )
 
@@ -553,6 +678,79 @@ def test_a_terminal_with_colors_shows_them(cube):
         describe_clusters(console, scene, model)
         assert ("\x1b[48;2;0;114;178m" in file.getvalue()) is shown
         assert "#0072b2" in file.getvalue()
+
+
+def made_up_model(sizes, **changes):
+    settings = {"n_components_": 1, "components": "bridge", "exact_density_": True, "radius": 8}
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    return SimpleNamespace(labels_=labels, n_clusters_=len(sizes), **settings | changes)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (made_up_model([50, 50]), []),
+        (made_up_model([50]), []),
+        (made_up_model([90, 10]), []),
+        (
+            made_up_model([91, 9]),
+            ["cluster 1 holds 91.0% of the pixels: try another --radius or -k"],
+        ),
+        (
+            made_up_model([50, 40, 4], radius=None),
+            ["1 cluster has fewer than 5 pixels: try another --neighbors or -k"],
+        ),
+        (
+            made_up_model([50, 40], n_components_=3),
+            ["the graph fell into 3 parts, which were joined by their best matches"],
+        ),
+        (made_up_model([50, 40], n_components_=3, components="split"), []),
+        (
+            made_up_model([50, 40], exact_density_=False),
+            [
+                "the density comes from a limited search, as the scene is large; labels hardly "
+                "change"
+            ],
+        ),
+    ],
+)
+def test_doubtful_results_are_called_so(model, expected):
+    assert find_doubts(model) == expected
+
+
+def test_doubts_are_printed(cube, here):
+    halves = np.concatenate([cube, np.zeros_like(cube), cube])
+    np.save("islands.npy", halves)
+    out = run("cluster", "islands.npy", "-k", 3, "-o", "out", *SMALL).stdout
+    assert re.search(r"the graph fell into \d parts", out)
+
+
+def test_one_is_singular(here):
+    from spectrawalk.cli.report import describe_scene
+
+    file = StringIO()
+    cube = np.ones((1, 2, 1))
+    cube[0, 1] = 0
+    scene = spectrawalk.Scene(cube, mask=cube[..., 0] > 0, name="tiny")
+    from rich.console import Console
+
+    describe_scene(Console(file=file, width=200), scene)
+    assert "1 x 2 pixels, 1 band, 1 pixel to cluster\n1 pixel is masked" in file.getvalue()
+
+
+def test_a_stage_of_one_step_pulses_until_it_is_done():
+    from rich.progress import Progress
+
+    bars = Progress()
+    clock = BarClock(bars)
+    assert [task.total for task in bars.tasks] == [None]  # at once
+    clock("eigenpairs", 0, 1)
+    [task] = bars.tasks
+    assert (task.description, task.total) == ("eigenpairs", None)
+    clock("eigenpairs", 1, 1)
+    assert task.finished
+    clock("labels", 0, 4)
+    assert bars.tasks[1].total == 4
 
 
 def test_the_clock_gives_each_stage_its_own_time():

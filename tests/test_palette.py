@@ -70,6 +70,12 @@ def test_colors_and_the_no_data_grey_are_told_apart(n, vision, at_least):
     assert smallest_distance(colors, vision) >= at_least
 
 
+def test_the_first_four_have_four_hues():
+    _, a, b = oklab(cluster_colors(4)).T
+    hue = np.sort(np.degrees(np.arctan2(b, a)) % 360)
+    assert np.diff([*hue, hue[0] + 360]).min() > 20
+
+
 def test_the_table_is_what_the_stated_procedure_gives():
     def seen(colors):
         return np.stack([oklab(colors, vision) for vision in VISIONS])

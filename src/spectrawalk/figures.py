@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from spectrawalk.captions import count, describe_crop, describe_settings, drawable, shorten
 from spectrawalk.errors import MissingDependencyError
+from spectrawalk.mean_spectra import cluster_spectra, draw_spectra
 from spectrawalk.palette import NO_DATA, Color, class_colors, cluster_colors
 from spectrawalk.scene import Scene
 from spectrawalk.scores import Scores, score
@@ -30,17 +32,11 @@ _MAPS_HEIGHT = 5.0
 _CURVES_HEIGHT = 3.6
 _LEGEND_LINE = 0.24
 _MAX_ENTRIES = 48  # a longer legend ends in "and ... more"
-_MAX_BANDS = 8  # of clusters with a shaded standard deviation: more would hide each other
+_TITLE_LINE = 0.34
+_SMALL_PRINT_LINE = 0.16
+_SMALL_PRINT_WIDTH = 180  # characters
+_LONGEST_NAME = 36  # characters
 _THINNEST = 1 / 6  # sides of a map; an image thinner than this is stretched to it
-
-Row = NDArray[np.float64]
-
-
-class ClusterSpectrum(NamedTuple):
-    """Mean and standard deviation of a cluster's spectra, in the units of the cube."""
-
-    mean: Row
-    deviation: Row
 
 
 def overview(scene: Scene, model: Any, *, scores: Scores | None = None) -> Figure:
@@ -88,17 +84,21 @@ def overview(scene: Scene, model: Any, *, scores: Scores | None = None) -> Figur
         classes = [int(each) for each in np.unique(truth[truth > 0])]
         of_class = class_colors(classes, scores.matching, model.n_clusters_)
         maps.append(("Ground truth", paint_classes(truth, of_class)))
-    maps.append((_count(model.n_clusters_, "cluster"), paint(labels, colors)))
-    maps.append(("Density (rank) and modes", _ranks(model.density_)))
+    maps.append((count(model.n_clusters_, "cluster"), paint(labels, colors)))
+    maps.append(("Density (yellow: high), modes", _ranks(model.density_)))
 
     entries = _legend_entries(scene, labels, colors, of_class, scores)
-    figure, axes, curve_axes, spectra_axes = _lay_out(scene.shape, len(maps), entries)
+    settings = _settings(scene, model)
+    figure, axes, curve_axes, spectra_axes = _lay_out(
+        scene.shape, len(maps), entries, _title(scene, model, scores), settings
+    )
+    origin = _origin(scene)
     for ax, (title, image) in zip(axes, maps, strict=True):
-        draw_map(ax, image, title)
-    _draw_modes(axes[-1], model.modes_, labels.shape, colors)
+        draw_map(ax, image, title, origin=origin)
+    _draw_modes(axes[-1], model.modes_, labels.shape, colors, origin)
     _draw_mode_curve(curve_axes, model, colors)
-    _draw_spectra(spectra_axes, scene, cluster_spectra(scene, labels), colors)
-    figure.suptitle(_title(scene, model, scores), fontsize=12)
+    sizes = np.bincount(labels[labels >= 0], minlength=len(colors))
+    draw_spectra(spectra_axes, scene, cluster_spectra(scene, labels), sizes, colors)
     return figure
 
 
@@ -144,24 +144,6 @@ def principal_component(scene: Scene) -> NDArray[np.float64]:
     return image
 
 
-def cluster_spectra(scene: Scene, labels: NDArray[np.integer]) -> list[ClusterSpectrum]:
-    """Mean spectrum of each cluster and its standard deviation.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from spectrawalk import Scene
-    >>> scene = Scene(np.array([[[1.0, 2.0], [3.0, 2.0]]]))
-    >>> cluster_spectra(scene, np.array([[0, 0]]))
-    [ClusterSpectrum(mean=array([2., 2.]), deviation=array([1., 0.]))]
-    """
-    spectra = []
-    for cluster in range(int(labels.max()) + 1):
-        members = scene.cube[labels == cluster].astype(np.float64)
-        spectra.append(ClusterSpectrum(members.mean(axis=0), members.std(axis=0)))
-    return spectra
-
-
 def _has_ground_truth(scene: Scene) -> bool:
     return scene.ground_truth is not None and bool(np.any(scene.ground_truth > 0))
 
@@ -180,20 +162,28 @@ def _ranks(image: NDArray[np.float64]) -> NDArray[np.float64]:
     return ranks.reshape(image.shape)
 
 
-def _count(n: int, thing: str) -> str:
-    return f"{n:,} {thing}{'' if n == 1 else 's'}"
-
-
 def _title(scene: Scene, model: Any, scores: Scores | None) -> str:
     rows, cols = scene.shape
     parts = [
-        f"{scene.name}: {type(model).__name__}",
+        f"{drawable(shorten(scene.name, _LONGEST_NAME))}: {type(model).__name__}",
         f"{rows} × {cols} pixels",  # noqa: RUF001
-        _count(scene.n_bands, "band"),
+        count(scene.n_bands, "band"),
     ]
     if scores is not None:
         parts.append(f"OA {scores.oa:.3f}, AA {scores.aa:.3f}, κ {scores.kappa:.3f}")
     return "   ·   ".join(parts)
+
+
+def _settings(scene: Scene, model: Any) -> list[str]:
+    """Lines of small print that say how the result was made."""
+    crop = describe_crop(scene.metadata)
+    return wrap(describe_settings(model), _SMALL_PRINT_WIDTH) + [crop] * bool(crop)
+
+
+def _origin(scene: Scene) -> tuple[int, int]:
+    """Row and column of the image's first pixel in the scene that it was cut from."""
+    (top, _), (left, _) = scene.metadata.get("crop", ((0, 0), (0, 0)))
+    return top, left
 
 
 def _legend_entries(
@@ -210,11 +200,11 @@ def _legend_entries(
     for cluster, color in enumerate(colors.tolist()):
         text = f"{cluster + 1}:  {share[cluster]:.1%}"
         if cluster in matching:
-            text += f"  {class_name(scene, matching[cluster])}"
+            text += f",  matched with {class_name(scene, matching[cluster])}"
         entries.append((tuple(color), text))
     for each, color in of_class.items():
         if each not in matching.values():
-            entries.append((color, f"no cluster:  {class_name(scene, each)}"))
+            entries.append((color, f"class without a cluster:  {class_name(scene, each)}"))
     if len(entries) > _MAX_ENTRIES:
         left_out = len(entries) - _MAX_ENTRIES
         entries = [*entries[:_MAX_ENTRIES], ((255, 255, 255), f"and {left_out} more")]
@@ -227,30 +217,35 @@ def _legend_entries(
 
 def class_name(scene: Scene, each: int) -> str:
     """Name of a class, cut short if need be."""
-    name = scene.class_names.get(each, f"class {each}")
-    return name if len(name) <= 26 else name[:25] + "…"
+    return drawable(shorten(scene.class_names.get(each, f"class {each}"), 26))
 
 
 def _lay_out(
-    shape: tuple[int, int], n_maps: int, entries: Sequence[tuple[Color, str]]
+    shape: tuple[int, int],
+    n_maps: int,
+    entries: Sequence[tuple[Color, str]],
+    title: str,
+    small_print: Sequence[str],
 ) -> tuple[Figure, list[Axes], Axes, Axes]:
-    """Page with axes for the maps above, for the two curves below them, and the legend."""
+    """Page with title, axes for the maps, for the two curves below them, and the legend."""
     figure_class, patch = figure_and_patch()
     aspect = np.clip(shape[1] / shape[0], _THINNEST, 1 / _THINNEST)
     per_row, map_height = _arrange_maps(float(aspect), n_maps)
     legend_columns, legend_lines = _arrange_legend([len(text) for _, text in entries])
 
     maps_height = (map_height + 0.65) * -(-n_maps // per_row)
-    height = 0.5 + maps_height + _CURVES_HEIGHT + _LEGEND_LINE * (legend_lines + 1)
+    head = _TITLE_LINE + _SMALL_PRINT_LINE * len(small_print)
+    height = head + 0.1 + maps_height + _CURVES_HEIGHT + _LEGEND_LINE * (legend_lines + 1)
     figure = figure_class(figsize=(_WIDTH, height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08, rect=(0, 0, 1, 1 - head / height))
+    _write_head(figure, title, small_print, height)
     upper, lower = figure.add_gridspec(2, 1, height_ratios=[maps_height, _CURVES_HEIGHT])
     grid = upper.subgridspec(-(-n_maps // per_row), per_row)
     maps = [figure.add_subplot(grid[place // per_row, place % per_row]) for place in range(n_maps)]
     for ax in maps:
         ax.set_box_aspect(1 / aspect)
     left, right = lower.subgridspec(1, 2, width_ratios=[2, 3])
-    figure.legend(
+    legend = figure.legend(
         handles=[patch(color=np.divide(color, 255), label=text) for color, text in entries],
         loc="outside lower center",
         ncols=legend_columns,
@@ -259,7 +254,20 @@ def _lay_out(
         title="cluster:  share of the clustered pixels",
         title_fontsize=9,
     )
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # a class may be called "$5"
     return figure, maps, figure.add_subplot(left), figure.add_subplot(right)
+
+
+def _write_head(figure: Figure, title: str, small_print: Sequence[str], height: float) -> None:
+    """Write the title and the lines under it, in the room that the layout leaves them."""
+    top = figure.suptitle(title, y=1 - 0.08 / height, fontsize=12, parse_math=False)
+    top.set_in_layout(False)
+    below = figure.text(
+        0.5, 1 - _TITLE_LINE / height, "\n".join(small_print), fontsize=8, color="0.3",
+        ha="center", va="top", parse_math=False,
+    )  # fmt: skip
+    below.set_in_layout(False)
 
 
 def _arrange_maps(aspect: float, n_maps: int) -> tuple[int, float]:
@@ -296,33 +304,46 @@ def figure_and_patch() -> tuple[Any, Any]:
     return Figure, Patch
 
 
-def draw_map(ax: Axes, image: NDArray[Any], title: str) -> None:
-    """Draw a colour image, or the values of one under a robust stretch with grey where NaN."""
+def draw_map(
+    ax: Axes, image: NDArray[Any], title: str, *, origin: tuple[int, int] = (0, 0)
+) -> None:
+    """Draw a colour image, or the values of one under a robust stretch with grey where NaN.
+
+    Rows and columns are counted from `origin`.
+    """
     from matplotlib import colormaps
     from matplotlib.ticker import FixedLocator, MaxNLocator
 
+    (top, left), (rows, cols) = origin, image.shape[:2]
+    extent = (left - 0.5, left + cols - 0.5, top + rows - 0.5, top - 0.5)
+    how: dict[str, Any] = {"extent": extent, "aspect": "auto", "interpolation": "nearest"}
     if image.ndim == 2:
         finite = image[np.isfinite(image)]
         low, high = np.percentile(finite, [2, 98]) if finite.size else (0.0, 1.0)
         shades = colormaps["viridis"].with_extremes(bad=np.divide(NO_DATA, 255))
-        ax.imshow(image, cmap=shades, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+        ax.imshow(image, cmap=shades, vmin=low, vmax=high, **how)
     else:
-        ax.imshow(image, aspect="auto", interpolation="nearest")
+        ax.imshow(image, **how)
     ax.set_title(title, fontsize=10)
     ax.tick_params(labelsize=8)
     ax.set_xlabel("column", fontsize=8)
     ax.set_ylabel("row", fontsize=8)
-    for axis, n in ((ax.xaxis, image.shape[1]), (ax.yaxis, image.shape[0])):
+    for axis, first, n in ((ax.xaxis, left, cols), (ax.yaxis, top, rows)):
         # A single row or column would otherwise get ticks at its edges, -0.5 and 0.5.
-        axis.set_major_locator(MaxNLocator(4, integer=True) if n > 1 else FixedLocator([0]))
+        axis.set_major_locator(MaxNLocator(4, integer=True) if n > 1 else FixedLocator([first]))
 
 
 def _draw_modes(
-    ax: Axes, modes: NDArray[np.integer], shape: tuple[int, ...], colors: NDArray[np.uint8]
+    ax: Axes,
+    modes: NDArray[np.integer],
+    shape: tuple[int, ...],
+    colors: NDArray[np.uint8],
+    origin: tuple[int, int],
 ) -> None:
     """Mark the modes with the numbers of their clusters."""
     rows, cols = np.unravel_index(modes, shape)
-    size = 11.0 if len(modes) < 10 else 9.0
+    rows, cols = rows + origin[0], cols + origin[1]
+    size = 11.0
     for cluster, (row, col) in enumerate(zip(rows, cols, strict=True)):
         color = colors[cluster] / 255
         on_top = 10 - cluster / len(modes)  # the larger a cluster, the higher lies its mark
@@ -332,7 +353,7 @@ def _draw_modes(
             (col, row),
             ha="center",
             va="center_baseline",
-            fontsize=0.65 * size if cluster < 9 else 0.58 * size,
+            fontsize=7 if cluster < 9 else 6.4,
             color=ink_on(color),
             annotation_clip=False,
             zorder=on_top,
@@ -340,8 +361,10 @@ def _draw_modes(
 
 
 def ink_on(color: NDArray[np.float64]) -> str:
-    """Black or white, whichever is easier to read on `color`."""
-    return "black" if color @ (0.299, 0.587, 0.114) > 0.5 else "white"
+    """Black or white, whichever has the higher contrast (as WCAG 2 defines it) with `color`."""
+    linear = np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ (0.2126, 0.7152, 0.0722)
+    return "black" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "white"
 
 
 def _draw_mode_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:
@@ -356,7 +379,7 @@ def _draw_mode_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:
     ranks = np.empty(n_clusters)
     ranks[np.argsort(-of_modes, kind="stable")] = np.arange(1, n_clusters + 1)
     ax.scatter(ranks, of_modes, s=36, c=colors / 255, edgecolors="0.2", linewidths=0.6, zorder=2)
-    how = ", chosen at the largest drop" if model.n_clusters == "auto" else ""
+    how = f", the largest drop from 2 to {model.max_clusters}" * (model.n_clusters == "auto")
     ax.axvline(n_clusters + 0.5, color="0.3", lw=0.8, ls="--", label=f"K = {n_clusters}{how}")
     ax.set_yscale("log")
     ax.set_title("Largest values of $D_t$", fontsize=10)
@@ -364,36 +387,3 @@ def _draw_mode_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:
     ax.set_ylabel(r"$D_t$ = density × distance to denser", fontsize=9)  # noqa: RUF001
     ax.tick_params(labelsize=8)
     ax.legend(fontsize=9, frameon=False, loc="upper right")
-
-
-def _draw_spectra(
-    ax: Axes, scene: Scene, spectra: Sequence[ClusterSpectrum], colors: NDArray[np.uint8]
-) -> None:
-    """Draw mean spectra, with a band of one standard deviation while there are few."""
-    if scene.wavelengths is not None:
-        x, name = np.asarray(scene.wavelengths, dtype=np.float64), "wavelength (nm)"
-    else:
-        x, name = np.arange(1.0, scene.n_bands + 1), "band number"
-    shaded = len(spectra) <= _MAX_BANDS
-    for run in _unbroken_runs(x):
-        marker = "." if run.stop - run.start == 1 else None
-        for color, (mean, deviation) in reversed(list(zip(colors / 255, spectra, strict=True))):
-            ax.plot(x[run], mean[run], color=color, lw=1.3, marker=marker)
-            if shaded:
-                low, high = mean - deviation, mean + deviation
-                ax.fill_between(x[run], low[run], high[run], color=color, alpha=0.18, lw=0)
-    ax.set_title("Mean spectra, ± 1 standard deviation" if shaded else "Mean spectra", fontsize=10)
-    ax.set_xlabel(name, fontsize=9)
-    ax.set_ylabel("value in the cube", fontsize=9)
-    ax.tick_params(labelsize=8)
-    ax.margins(x=0.01)
-
-
-def _unbroken_runs(x: Row) -> list[slice]:
-    """Split the bands at gaps, so that no line is drawn across bands that were removed."""
-    steps = np.diff(x)
-    if len(steps) == 0:
-        return [slice(0, len(x))]
-    breaks = np.flatnonzero((steps <= 0) | (steps > 4 * np.median(np.abs(steps)))) + 1
-    bounds = [0, *breaks.tolist(), len(x)]
-    return [slice(start, stop) for start, stop in pairwise(bounds)]

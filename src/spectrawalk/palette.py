@@ -1,12 +1,12 @@
 """Colours of clusters and classes: fixed, and told apart by colour-blind readers too.
 
 Cluster c has the same colour on the map, on its spectrum, in every run and for every K. The first
-seven colours are the hues of Okabe and Ito (2008) without black, blue first and the light yellow
-last. The others were added one by one: of all sRGB colours on a grid of step 15 whose Oklab
-lightness lies between .35 and .85 and whose chroma exceeds .06, the one farthest in Oklab from all
-colours before it and from the grey of `NO_DATA`, where the distance of two colours is the smallest
-of the three that a reader with normal, deuteranopic or protanopic vision sees (Machado et al. 2009,
-full severity). ``tests/test_palette.py`` derives the table again.
+seven colours are the hues of Okabe and Ito (2008) without black, in an order that keeps the two
+blues apart and the light yellow last. The others were added one by one: of all sRGB colours on a
+grid of step 15 whose Oklab lightness lies between .35 and .85 and whose chroma exceeds .06, the one
+farthest in Oklab from all colours before it and from the grey of `NO_DATA`, where the distance of
+two colours is the smallest of the three that a reader with normal, deuteranopic or protanopic
+vision sees (Machado et al. 2009, full severity). ``tests/test_palette.py`` derives the table again.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ NO_DATA: Color = (204, 204, 204)
 _TABLE = np.array(
     [
         # Okabe and Ito
-        (0, 114, 178), (230, 159, 0), (86, 180, 233), (213, 94, 0),
-        (0, 158, 115), (204, 121, 167), (240, 228, 66),
+        (0, 114, 178), (230, 159, 0), (0, 158, 115), (213, 94, 0),
+        (86, 180, 233), (204, 121, 167), (240, 228, 66),
         # farthest from all before
         (105, 30, 0), (75, 30, 120), (0, 0, 255), (120, 75, 90), (90, 135, 255),
         (75, 45, 180), (195, 15, 0), (180, 180, 135), (90, 45, 75), (210, 210, 135),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from spectrawalk.captions import describe_crop, describe_settings
 from spectrawalk.cli.console import results_console, say, watch
 from spectrawalk.cli.options import Crop, IntegerOrAuto
-from spectrawalk.cli.outputs import LABELS, MAP, MODEL, OVERVIEW, output_folder, write_results
-from spectrawalk.errors import FileError, ParameterError
+from spectrawalk.cli.outputs import MODEL, RESULTS, output_folder, write_results
+from spectrawalk.errors import FileError, ParameterError, SpectrawalkError
 
 if TYPE_CHECKING:
     from spectrawalk import Scene
@@ -38,7 +42,7 @@ Examples:
     type=IntegerOrAuto(1),
     metavar="K|auto",
     default="auto",
-    help="Number of clusters; auto finds one.",
+    help="Number of clusters; auto takes the largest drop of D_t from 2 to 30 clusters.",
 )
 @click.option(
     "-o",
@@ -50,7 +54,7 @@ Examples:
 )
 @click.option(
     "--method",
-    type=click.Choice(list(_LACKS)),
+    type=click.Choice(list(_LACKS), case_sensitive=False),
     default="srdl",
     help="SRDL; DLSS, which has no window; or DL, which does not look at space at all.",
 )
@@ -93,7 +97,7 @@ Examples:
 )
 @click.option(
     "--normalize",
-    type=click.Choice(["pixel", "global", "band", "none"]),
+    type=click.Choice(["pixel", "global", "band", "none"], case_sensitive=False),
     default="pixel",
     help="How spectra are scaled: each to length 1, all by one factor, each band, or not at all.",
 )
@@ -106,13 +110,24 @@ Examples:
 )
 @click.option("--variable", metavar="NAME", help="Array to read, in a file that holds several.")
 @click.option(
+    "--nodata",
+    type=float,
+    metavar="VALUE",
+    help="Value that stands for no data; pixels with it in any band are left out.",
+)
+@click.option(
+    "--bands-first",
+    is_flag=True,
+    help="The file's cube has the shape (bands, rows, cols), as GDAL and rasterio give it.",
+)
+@click.option(
     "--crop",
     type=Crop(),
     metavar="ROW0:ROW1,COL0:COL1",
     help="Cluster only these rows and columns, counted from 0, the last ones left out.",
 )
 @click.option("--save-model", is_flag=True, help=f"Also write the fitted model, {MODEL}.")
-@click.option("--overwrite", is_flag=True, help="Replace results that are in FOLDER already.")
+@click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in FOLDER.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.pass_context
 def cluster(
@@ -121,6 +136,8 @@ def cluster(
     folder: Path,
     method: str,
     variable: str | None,
+    nodata: float | None,
+    bands_first: bool,
     crop: tuple[slice, slice] | None,
     save_model: bool,
     overwrite: bool,
@@ -140,69 +157,97 @@ def cluster(
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
             option = "--" + name.replace("_", "-")
             raise ParameterError(f"{option}={value} has no meaning for {method}; leave it out.")
-    names = [LABELS, MAP, OVERVIEW] + [MODEL] * save_model
-    with output_folder(folder, names, overwrite=overwrite):
-        _cluster(scene, variable, crop, method, parameters, folder, save_model, quiet)
+    if parameters["normalize"] == "none":
+        parameters["normalize"] = None
+    with output_folder(folder, RESULTS, overwrite=overwrite), naming_options(context.command):
+        with watch("loading", quiet=quiet):
+            import spectrawalk
+
+            estimator = getattr(spectrawalk, method.upper())(**parameters)
+        with watch("reading", quiet=quiet):
+            image = find_scene(scene, variable, nodata=nodata, bands_first=bands_first)
+            if crop is not None:
+                image = crop_scene(image, *crop, nodata=nodata)
+        _cluster(image, estimator, folder, save_model, quiet)
 
 
-def _cluster(
-    name: str,
-    variable: str | None,
-    crop: tuple[slice, slice] | None,
-    method: str,
-    parameters: dict[str, Any],
-    folder: Path,
-    save_model: bool,
-    quiet: bool,
-) -> None:
+def _cluster(scene: Scene, estimator: Any, folder: Path, save_model: bool, quiet: bool) -> None:
+    """Fit, write, print."""
     import spectrawalk
     from spectrawalk.cli import report
 
-    console = results_console()
-    with watch("reading", quiet=quiet):
-        scene = find_scene(name, variable)
-    if crop is not None:
-        scene = crop_scene(scene, *crop)
+    console, method = results_console(), type(estimator).__name__
     report.describe_scene(console, scene)
-
-    estimator = {"srdl": spectrawalk.SRDL, "dlss": spectrawalk.DLSS, "dl": spectrawalk.DL}[method]
-    if parameters["normalize"] == "none":
-        parameters["normalize"] = None
-    with watch(estimator.__name__, quiet=quiet) as clock:
-        model = estimator(**parameters).fit(scene)
+    with watch(method, quiet=quiet) as clock:
+        model = estimator.fit(scene)
     truth = scene.ground_truth
     scores = None
-    if truth is not None and (truth > 0).any():
-        scores = spectrawalk.score(truth, model.labels_)
-    files, remarks = write_results(folder, scene, model, scores, save_model=save_model)
+    with watch("writing", quiet=quiet):
+        if truth is not None and (truth > 0).any():
+            scores = spectrawalk.score(truth, model.labels_)
+        files, remarks = write_results(folder, scene, model, scores, save_model=save_model)
 
+    crop = describe_crop(scene.metadata)
+    say(console, describe_settings(model) + (f"; {crop}" if crop else ""))
     report.describe_clusters(console, scene, model, scores)
+    report.describe_doubts(console, model)
     if scores is not None:
         report.describe_scores(console, scores)
-    report.describe_time(console, {estimator.__name__: clock})
+    report.describe_time(console, {method: clock})
     say(console)
     report.describe_files(console, files, remarks)
 
 
-def find_scene(name: str, variable: str | None) -> Scene:
+@contextmanager
+def naming_options(command: click.Command) -> Iterator[None]:
+    """Let errors about a parameter speak of the option that sets it."""
+    try:
+        yield
+    except SpectrawalkError as error:
+        told = in_options(str(error), command.params)
+        if told == str(error):
+            raise
+        raise type(error)(told) from error
+
+
+def in_options(message: str, params: Sequence[click.Parameter]) -> str:
+    """Replace names of Python parameters by those of options.
+
+    A name that is also a word, as time is, is taken for a parameter only before an equals sign.
+    """
+    for param in params:
+        if isinstance(param, click.Option) and param.name:
+            ending = r"\b" if "_" in param.name else "(?==)"
+            message = re.sub(rf"(?<![\w-]){param.name}{ending}", param.opts[-1], message)
+    return re.sub(r"(?<![\w-])(-\w)=", r"\1 ", message)
+
+
+def find_scene(
+    name: str, variable: str | None, *, nodata: float | None = None, bands_first: bool = False
+) -> Scene:
     """Read the file called `name`, or else load the published scene of that name."""
     from spectrawalk.datasets import load_scene, scene_names
     from spectrawalk.io import read_scene
 
     if Path(name).exists():
-        return read_scene(name, variable=variable)
+        return read_scene(name, variable=variable, nodata=nodata, bands_first=bands_first)
     if name not in scene_names():
         raise FileError(
             f"'{name}' does not exist, and no published scene has that name; check the spelling "
             f"and the folder, or choose one of {', '.join(scene_names())}."
         )
-    if variable is not None:
-        raise ParameterError(f"--variable={variable} is for files; leave it out for '{name}'.")
+    for option, given in (
+        (f"--variable={variable}", variable is not None),
+        (f"--nodata={nodata}", nodata is not None),
+        ("--bands-first", bands_first),
+    ):
+        if given:
+            raise ParameterError(f"{option} is for files; leave it out for '{name}'.")
     return load_scene(name)
 
 
-def crop_scene(scene: Scene, rows: slice, cols: slice) -> Scene:
-    """Cut the given rows and columns out of a scene."""
+def crop_scene(scene: Scene, rows: slice, cols: slice, *, nodata: float | None = None) -> Scene:
+    """Cut the given rows and columns out of a scene, and note in its metadata which they are."""
     from spectrawalk.io import scene_from_cube
 
     n_rows, n_cols = scene.shape
@@ -212,6 +257,8 @@ def crop_scene(scene: Scene, rows: slice, cols: slice) -> Scene:
             f"of {n_rows} rows and {n_cols} columns; use at most 0:{n_rows},0:{n_cols}."
         )
     truth = scene.ground_truth
+    of_the_whole = {"constant_pixels", "constant_value"}
+    kept = {key: value for key, value in scene.metadata.items() if key not in of_the_whole}
     return scene_from_cube(
         scene.cube[rows, cols],
         name=scene.name,
@@ -220,5 +267,6 @@ def crop_scene(scene: Scene, rows: slice, cols: slice) -> Scene:
         wavelengths=scene.wavelengths,
         ground_truth=None if truth is None else truth[rows, cols],
         class_names=scene.class_names,
-        metadata=scene.metadata,
+        nodata=nodata,
+        metadata=kept | {"crop": ((rows.start, rows.stop), (cols.start, cols.stop))},
     )

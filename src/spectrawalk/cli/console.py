@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,13 +22,14 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
+TERMINATED = 143  # and for one that `kill` ended
 FAILED = 2
 
 
 class OneLineErrors(click.Group):
     """A group whose commands end in one line on stderr when something is wrong.
 
-    Exit code 2 for whatever the user can mend, 130 after Ctrl-C.
+    Exit code 2 for whatever the user can mend, 130 after Ctrl-C, 143 after `kill`.
     """
 
     def main(
@@ -44,7 +48,8 @@ class OneLineErrors(click.Group):
             # A file name that the terminal's encoding lacks must not end the work.
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
-            result: Any = run()
+            with _heeding_sigterm():
+                result: Any = run()
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "spectrawalk"
             _fail(f"{error.format_message()} See `{path} --help`.")
@@ -68,6 +73,9 @@ class OneLineErrors(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             _interrupted()
+        except BrokenPipeError:  # as in `spectrawalk ... | head -1`
+            _let_go_of_stdout()
+            sys.exit(0)
 
 
 def _fail(message: str) -> NoReturn:
@@ -80,11 +88,43 @@ def _interrupted() -> NoReturn:
     sys.exit(INTERRUPTED)
 
 
+@contextmanager
+def _heeding_sigterm() -> Iterator[None]:
+    """Let `kill` end the program as an exception, so that it tidies up behind itself."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's affair
+        return
+
+    def stop(signum: int, frame: Any) -> NoReturn:
+        click.echo("Terminated: no file is half-written.", err=True)
+        sys.exit(TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _let_go_of_stdout() -> None:
+    """Send to nowhere what nobody reads any more, or Python complains at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+
+
 def results_console() -> Console:
-    """Where results go: plain text when stdout is not a terminal."""
+    """Where results go: plain text when stdout is not a terminal.
+
+    The work goes on if the reader leaves, as `head` does.
+    """
     from rich.console import Console
 
-    return Console(highlight=False, markup=False)
+    class PatientConsole(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            _let_go_of_stdout()
+
+    return PatientConsole(highlight=False, markup=False)
 
 
 def say(console: Console, sentence: str = "") -> None:
@@ -171,15 +211,21 @@ class BarClock(StageClock):
         super().__init__()
         self._bars = bars
         self._tasks: dict[str, TaskID] = {}
+        self._opening: TaskID | None = bars.add_task("", total=None)  # something moves at once
 
     def stage_began(self, stage: str) -> None:
         """See the base class."""
+        if self._opening is not None:
+            self._bars.remove_task(self._opening)
+            self._opening = None
         self._tasks[stage] = self._bars.add_task(stage, total=None)
 
     def stage_moved(self, stage: str, done: int, total: int) -> None:
         """See the base class."""
         if done == 0:
             self._bars.reset(self._tasks[stage])  # a stage may have a second part
+            if total == 1:
+                return  # a bar at 0 % until all is done would look stuck; this one pulses
         self._bars.update(self._tasks[stage], completed=done, total=total)
 
     def show_compiling(self) -> None:
@@ -231,12 +277,18 @@ def _bars(title: str, console: Console) -> Progress:
             known = task.time_remaining is not None and not task.finished
             return super().render(task) + Text(" left") if known else Text()
 
+    class Percentage(TaskProgressColumn):
+        """How much is done, where that is known."""
+
+        def render(self, task: Task) -> Text:
+            return Text() if task.total is None else super().render(task)
+
     return Progress(
         TextColumn(title),
         SpinnerColumn("line"),  # in ASCII, as not every terminal has more
         TextColumn("{task.description:<10}"),
         BarColumn(bar_width=None),
-        TaskProgressColumn(),
+        Percentage(),
         TimeElapsedColumn(),
         TimeLeft(),
         console=console,

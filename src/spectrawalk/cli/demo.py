@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from spectrawalk.captions import describe_settings
 from spectrawalk.cli.console import results_console, say, watch
-from spectrawalk.cli.outputs import LABELS, MAP, OVERVIEW, output_folder, write_results
+from spectrawalk.cli.outputs import RESULTS, output_folder, write_results
 from spectrawalk.errors import SceneNotFoundError
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def demo(folder: Path | None, overwrite: bool, quiet: bool) -> None:
     paper, prints their scores beside the paper's, and writes the labels and a picture of what SRDL
     found.
     """
-    overwrite = overwrite or folder is None
     folder = folder or Path(_FOLDER)
-    with output_folder(folder, [LABELS, MAP, OVERVIEW], overwrite=overwrite):
+    overwrite = overwrite or folder == Path(_FOLDER)
+    with output_folder(folder, RESULTS, overwrite=overwrite):
         _demo(folder, quiet)
 
 
@@ -55,20 +56,23 @@ def _demo(folder: Path, quiet: bool) -> None:
     from spectrawalk.cli import report
 
     console = results_console()
+    with watch("loading", quiet=quiet):
+        learners = {method: getattr(spectrawalk, method) for method in PAPER}
     with watch("reading", quiet=quiet):
         scene = _load_scene()
     assert scene.ground_truth is not None
     report.describe_scene(console, scene)
 
     models, scores, clocks = {}, {}, {}
-    for method in PAPER:
-        estimator = getattr(spectrawalk, method).from_paper(SCENE)
+    for method, learner in learners.items():
+        estimator = learner.from_paper(SCENE)
         with watch(method, quiet=quiet) as clocks[method]:
             models[method] = estimator.fit(scene)
         scores[method] = spectrawalk.score(scene.ground_truth, models[method].labels_)
-    files, remarks = write_results(folder, scene, models["SRDL"], scores["SRDL"])
+    with watch("writing", quiet=quiet):
+        files, remarks = write_results(folder, scene, models["SRDL"], scores["SRDL"])
 
-    say(console, _settings(models["SRDL"]))
+    say(console, f"with the settings of the paper, {describe_settings(models['SRDL'])}")
     report.compare_with_paper(console, scores, PAPER)
     report.describe_clusters(console, scene, models["SRDL"], scores["SRDL"])
     report.describe_time(console, clocks)
@@ -89,14 +93,3 @@ def _load_scene() -> Scene:
             f"{str(error).rstrip('.')}; or, more simply, let `pip install "
             '"spectrawalk[demo]"` bring it along.'
         ) from error
-
-
-def _settings(model: Any) -> str:
-    """Say with which parameters the paper's row comes out."""
-    directed = "directed" if model.symmetrize is None else "symmetric"
-    return (
-        f"SRDL as in the paper: {model.n_clusters} clusters, window radius {model.radius}, "
-        f"{model.n_neighbors} neighbours, sigma {model.sigma:g}, {directed} graph, "
-        f"{model.n_eigenpairs} eigenpairs, time {model.time:g}, "
-        f"consensus radius {model.consensus_radius}"
-    )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from spectrawalk import Scene, Scores
 
 LABELS, MAP, OVERVIEW, MODEL = "labels.npy", "labels.png", "overview.png", "model.npz"
+RESULTS = (LABELS, MAP, OVERVIEW, MODEL)
 _MAP_COLORS = 255  # as many clusters as an indexed PNG holds
 
 
@@ -29,6 +30,10 @@ def output_folder(folder: Path, names: Sequence[str], *, overwrite: bool) -> Ite
         raise FileError(
             f"'{folder}' already holds {', '.join(existing)}; choose another folder with -o, or "
             "replace them with --overwrite."
+        )
+    if folder.is_file():
+        raise FileError(
+            f"the output folder '{folder}' is a file, not a folder; choose another one with -o."
         )
     made = not folder.exists()
     try:
@@ -49,15 +54,14 @@ def output_folder(folder: Path, names: Sequence[str], *, overwrite: bool) -> Ite
 def write_results(
     folder: Path, scene: Scene, model: Any, scores: Scores | None, *, save_model: bool = False
 ) -> tuple[list[tuple[Path, str]], list[str]]:
-    """Write labels, pictures and, if asked, the model.
+    """Write labels, pictures and, if asked, the model; remove what an earlier run left besides.
 
     Returns
     -------
     written : list of (path, description)
     remarks : list of str
-        What was left out, and why.
+        What was left out or removed, and why.
     """
-    from spectrawalk.figures import overview, save_figure
     from spectrawalk.io import write_labels_npy, write_labels_png
     from spectrawalk.palette import cluster_colors
 
@@ -69,15 +73,37 @@ def write_results(
         written.append((folder / MAP, "the map, one pixel per pixel"))
     else:
         remarks.append(f"{MAP} was left out: it holds at most {_MAP_COLORS} clusters.")
-    if find_spec("matplotlib"):
-        save_figure(overview(scene, model, scores=scores), folder / OVERVIEW)
-        written.append((folder / OVERVIEW, "the overview: map, modes, spectra"))
+    trouble = _draw_overview(folder / OVERVIEW, scene, model, scores)
+    if trouble:
+        remarks.append(f"{OVERVIEW} was left out: {trouble}")
     else:
-        remarks.append(
-            f"{OVERVIEW} was left out: it needs matplotlib; get it with "
-            '`pip install "spectrawalk[figures]"`.'
-        )
+        written.append((folder / OVERVIEW, "the overview: map, modes, spectra"))
     if save_model:
         model.save(folder / MODEL)
         written.append((folder / MODEL, "the fitted model, for spectrawalk.load"))
+    remarks += _remove_leftovers(folder, {path.name for path, _ in written})
     return written, remarks
+
+
+def _draw_overview(path: Path, scene: Scene, model: Any, scores: Scores | None) -> str:
+    """Draw the overview; return what hindered it, or nothing."""
+    if not find_spec("matplotlib"):
+        return 'it needs matplotlib; get it with `pip install "spectrawalk[figures]"`.'
+    try:
+        from spectrawalk.figures import overview, save_figure
+
+        save_figure(overview(scene, model, scores=scores), path)
+    except Exception as error:  # hours of work must not be lost for a picture
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return f"it could not be drawn ({reason})."
+    return ""
+
+
+def _remove_leftovers(folder: Path, written: set[str]) -> list[str]:
+    """Remove results of an earlier run, which would pass for this one's; say which."""
+    remarks = []
+    for name in RESULTS:
+        if name not in written and (folder / name).is_file():
+            (folder / name).unlink()
+            remarks.append(f"{name} of an earlier run was removed.")
+    return remarks

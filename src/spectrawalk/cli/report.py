@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spectrawalk.captions import count
 from spectrawalk.cli.console import StageClock, say
 
 if TYPE_CHECKING:
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
 _CLEAR = 1.5  # a drop this many times the next one speaks for itself
 _WHY_MASKED = {
     "masked_not_finite": "NaN or infinite",
+    "masked_nodata": "of the value for no data",
     "masked_all_zero": "zero in every band",
 }
+_MANY_CONSTANT = 0.01  # of the pixels: so many are hardly chance
+_NEARLY_ALL = 0.9  # of the pixels in one cluster
+_VERY_FEW = 5  # pixels in a cluster
 
 
 def describe_scene(console: Console, scene: Scene) -> None:
@@ -27,8 +32,8 @@ def describe_scene(console: Console, scene: Scene) -> None:
     rows, cols = scene.shape
     say(
         console,
-        f"{scene.name}: {rows} x {cols} pixels, {scene.n_bands} bands, "
-        f"{scene.n_valid:,} pixels to cluster",
+        f"{scene.name}: {rows} x {cols} pixels, {count(scene.n_bands, 'band')}, "
+        f"{count(scene.n_valid, 'pixel')} to cluster",
     )
     masked = scene.mask.size - scene.n_valid
     if masked:
@@ -38,7 +43,16 @@ def describe_scene(console: Console, scene: Scene) -> None:
             if scene.metadata.get(key)
         ]
         why = f" ({', '.join(reasons)})" if reasons else ""
-        say(console, f"{masked:,} pixels are masked and get no label{why}")
+        verbs = "is masked and gets" if masked == 1 else "are masked and get"
+        say(console, f"{count(masked, 'pixel')} {verbs} no label{why}")
+    constant = scene.metadata.get("constant_pixels", 0)
+    if constant >= _MANY_CONSTANT * scene.mask.size:
+        value = f"{scene.metadata['constant_value']:g}"
+        say(
+            console,
+            f"{count(constant, 'pixel')} {'is' if constant == 1 else 'are'} {value} in every "
+            f"band; if that means no data, give --nodata {value}",
+        )
 
 
 def describe_clusters(
@@ -77,6 +91,38 @@ def describe_clusters(
         say(console, explain_number(curve, model.n_clusters_, model.max_clusters))
 
 
+def describe_doubts(console: Console, model: Any) -> None:
+    """Print what about a result is worth a second look."""
+    for remark in find_doubts(model):
+        say(console, remark)
+
+
+def find_doubts(model: Any) -> list[str]:
+    """Sentences about what may be amiss with a result, and what to try."""
+    import numpy as np
+
+    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
+    advice = f"try another {'--neighbors' if model.radius is None else '--radius'} or -k"
+    doubts = []
+    if len(sizes) > 1 and sizes.max() > _NEARLY_ALL * sizes.sum():
+        share = f"{sizes.max() / sizes.sum():.1%}"
+        doubts.append(f"cluster {sizes.argmax() + 1} holds {share} of the pixels: {advice}")
+    tiny = int(np.count_nonzero(sizes < _VERY_FEW))
+    if tiny:
+        verb = "has" if tiny == 1 else "have"
+        doubts.append(f"{count(tiny, 'cluster')} {verb} fewer than {_VERY_FEW} pixels: {advice}")
+    if model.n_components_ > 1 and model.components == "bridge":
+        doubts.append(
+            f"the graph fell into {model.n_components_:,} parts, which were joined by their best "
+            "matches"
+        )
+    if not model.exact_density_:
+        doubts.append(
+            "the density comes from a limited search, as the scene is large; labels hardly change"
+        )
+    return doubts
+
+
 def _class_name(scene: Scene, matched: int | None) -> str:
     if matched is None:
         return "-"
@@ -103,7 +149,7 @@ def explain_number(curve: NDArray[np.float64], n_clusters: int, max_clusters: in
     if n_clusters not in drops:
         return f"{chosen}, as many as can be told apart"
     best = drops.pop(n_clusters)
-    told = f"{chosen}, where D_t drops {best:.2f}-fold"
+    told = f"{chosen}, the largest drop of D_t from K = 2 to {max_clusters}: {best:.2f}-fold"
     if not drops:
         return told
     runner_up = max(drops, key=lambda K: drops[K])

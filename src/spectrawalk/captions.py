@@ -1,0 +1,101 @@
+"""Words about a result, for the terminal and for pictures: how it was made, in one line."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+_SCALING = {
+    "pixel": "spectra of length 1",
+    "global": "spectra scaled by one factor",
+    "band": "bands of length 1",
+    None: "spectra as they are",
+}
+
+
+def describe_settings(model: Any) -> str:
+    """Say with which method and parameters a result was made, those found by itself included.
+
+    Examples
+    --------
+    >>> from spectrawalk import DL
+    >>> from spectrawalk.datasets import make_scene
+    >>> scene = make_scene((20, 20), n_bands=10, n_classes=2, random_state=0)
+    >>> model = DL(n_clusters=2, n_neighbors=20, n_eigenpairs=5).fit(scene)
+    >>> describe_settings(model)  # doctest: +ELLIPSIS
+    'DL: 2 clusters, 20 neighbours, sigma 1, symmetric graph, 5 eigenpairs, time 30, spectra of ...'
+    """
+    auto_clusters = " (auto)" if model.n_clusters == "auto" else ""
+    auto_pairs = " (auto)" if model.n_eigenpairs == "auto" else ""
+    parts = [count(model.n_clusters_, "cluster") + auto_clusters]
+    if model.radius is not None:
+        parts.append(f"window radius {model.radius}")
+    parts += [
+        count(model.n_neighbors, "neighbour"),
+        f"sigma {model.sigma if isinstance(model.sigma, str) else format(model.sigma, 'g')}",
+        "directed graph" if model.symmetrize is None else "symmetric graph",
+        count(len(model.eigenvalues_), "eigenpair") + auto_pairs,
+        f"time {model.time:g}",
+    ]
+    if model.consensus_radius:
+        parts.append(f"consensus radius {model.consensus_radius}")
+    parts.append(_SCALING[model.normalize])
+    return f"{type(model).__name__}: {', '.join(parts)}"
+
+
+def describe_crop(metadata: dict[str, Any]) -> str:
+    """Say which part of its scene an image is; nothing if it is the whole.
+
+    Examples
+    --------
+    >>> describe_crop({"crop": ((0, 50), (10, 35))})
+    'rows 0 to 49 and columns 10 to 34 of the scene'
+    """
+    if "crop" not in metadata:
+        return ""
+    (top, bottom), (left, right) = metadata["crop"]
+    return f"rows {top} to {bottom - 1} and columns {left} to {right - 1} of the scene"
+
+
+def count(n: int, thing: str) -> str:
+    """Number of things, in the singular if it is one.
+
+    Examples
+    --------
+    >>> count(1, "band"), count(1200, "pixel")
+    ('1 band', '1,200 pixels')
+    """
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def shorten(text: str, length: int) -> str:
+    """Cut the middle out of a text that is too long: the ends tell file names apart.
+
+    Examples
+    --------
+    >>> shorten("flight-2019-07-03-east", 13)
+    'flight…3-east'
+    """
+    if len(text) <= length:
+        return text
+    tail = (length - 1) // 2
+    return f"{text[: length - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def drawable(text: str) -> str:
+    """Put a question mark for each character that the font of pictures lacks.
+
+    Examples
+    --------
+    >>> drawable("corn 田")
+    'corn ?'
+    """
+    known = _glyphs()
+    return "".join(letter if ord(letter) in known else "?" for letter in text)
+
+
+@cache
+def _glyphs() -> frozenset[int]:
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    return frozenset(get_font(findfont(FontProperties())).get_charmap())
