@@ -327,3 +327,13 @@ def test_without_matplotlib_the_message_says_what_to_install(scene, model, monke
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingDependencyError, match=r"pip install \"spectrawalk\[figures\]\""):
         figures.overview(scene, model)
+
+
+def test_the_peak_of_healthy_plants_is_drawn_whole():
+    """A few bands three times as bright as the rest are what a plant looks like."""
+    scene, model = made_up((40, 40), 3, n_bands=100)
+    cube = scene.cube.copy()
+    cube[:, :, 20:22] *= 3
+    ax = titled(figures.overview(Scene(cube), model), "Mean spectra")
+    assert "cut off" not in ax.get_title()
+    assert ax.get_ylim()[1] >= cube[:, :, 20].mean()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MAX_BANDS = 8  # of clusters with a shaded standard deviation: more would hide each other
 _EXTREME = 2.0  # per cent of the values at either end that need not fit in the frame
 _ROOM = 0.15  # around the others, as a part of their range
-_WORTHWHILE = 1.5  # times the range of the others: below, nothing is cut
+_WORTHWHILE = 4.0  # times the range of the others: below, it may be a real peak, and nothing is cut
 
 Row = NDArray[np.float64]
 
