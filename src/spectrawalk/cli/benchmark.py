@@ -1,0 +1,136 @@
+"""``spectrawalk benchmark``: the paper's methods, and one's own, on one's own scene."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spectrawalk.cli.cluster import find_scene
+from spectrawalk.cli.console import results_console
+from spectrawalk.cli.counting import count_runs
+from spectrawalk.cli.outputs import output_folder
+from spectrawalk.cli.reproduce import (
+    fresh_option,
+    methods_option,
+    seeds_option,
+    shared_options,
+    show_cost,
+    show_files,
+    show_rows,
+)
+from spectrawalk.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from spectrawalk import Scene
+
+_EXAMPLES = """\b
+Examples:
+  spectrawalk benchmark salinas-a --methods k-means,sc,srdl --out salinas
+  spectrawalk benchmark field.npy --ground-truth classes.npy --out field
+  spectrawalk benchmark field.npy --ground-truth classes.npy --out field \\
+      --methods k-means,srdl,mine --plugin mine.py
+"""
+
+
+@click.command(short_help="Compare methods on a scene with ground truth.", epilog=_EXAMPLES)
+@click.argument("scene", metavar="SCENE")
+@click.option(
+    "--ground-truth",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Class of each pixel, 0 where unknown; published scenes have their own.",
+)
+@shared_options
+@methods_option
+@click.option(
+    "-k",
+    "n_clusters",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Number of clusters; by default as many as there are classes.",
+)
+@seeds_option
+@click.option("--variable", metavar="NAME", help="Cube to read, in a file with several arrays.")
+@click.option(
+    "--ground-truth-variable",
+    metavar="NAME",
+    help="Ground truth to read, in a file with several arrays.",
+)
+@click.option(
+    "--plugin",
+    "plugins",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE.py",
+    help="Python file that registers a method; may be given several times.",
+)
+@fresh_option
+def benchmark(
+    scene: str,
+    ground_truth: Path | None,
+    folder: Path,
+    methods: str,
+    n_clusters: int | None,
+    n_seeds: int,
+    variable: str | None,
+    ground_truth_variable: str | None,
+    plugins: tuple[Path, ...],
+    fresh: bool,
+    quiet: bool,
+) -> None:
+    """Run methods on SCENE and compare their labels with its ground truth.
+
+    SCENE is a .npy, .npz or .mat file with a cube of shape (rows, cols, bands), or the name of a
+    published scene. All methods run with their defaults; ground truth is used to score them, and
+    for the number of clusters. Writes table.md, table.csv and table.png to FOLDER.
+
+    A method of your own joins with --plugin, or as an entry point of an installed package.
+    """
+    from spectrawalk.paper.plugins import load_plugins
+    from spectrawalk.paper.products import write_table
+    from spectrawalk.paper.runs import choose_methods, plan_jobs, run_jobs
+    from spectrawalk.paper.table import sum_up
+
+    load_plugins(plugins)
+    chosen = choose_methods(methods)
+    found = _with_ground_truth(find_scene(scene, variable), ground_truth, ground_truth_variable)
+    assert found.ground_truth is not None
+    n_classes = len(set(found.ground_truth[found.ground_truth > 0].tolist()))
+    console, start = results_console(), time.perf_counter()
+    with output_folder(folder, [], overwrite=True), count_runs("benchmark", quiet=quiet):
+        jobs = plan_jobs(chosen, n_clusters or n_classes, n_seeds)
+        rows = sum_up(run_jobs(found, jobs, folder, fresh=fresh, plugins=plugins))
+        files, remarks = write_table(rows, [], folder)
+    show_rows(console, rows)
+    show_cost(console, rows, time.perf_counter() - start)
+    show_files(console, files, remarks)
+
+
+def _with_ground_truth(scene: Scene, path: Path | None, variable: str | None) -> Scene:
+    """Give the scene the ground truth of a file, or let it keep its own."""
+    from spectrawalk.io import read_ground_truth
+
+    if path is None:
+        if variable is not None:
+            raise ParameterError(
+                f"--ground-truth-variable={variable} needs a file; give --ground-truth too."
+            )
+        if scene.ground_truth is None:
+            raise ParameterError(
+                f"'{scene.name}' comes without ground truth; give a file with the class of each "
+                "pixel as --ground-truth."
+            )
+        return scene
+    truth = read_ground_truth(path, variable=variable)
+    if truth.shape != scene.shape:
+        raise DataError(
+            f"the ground truth '{path}' has shape {truth.shape} but the image of '{scene.name}' "
+            f"is {scene.shape}; give one class per pixel, rows first."
+        )
+    if not (truth > 0).any():
+        raise DataError(f"the ground truth '{path}' has no pixel above 0; check the file.")
+    return replace(scene, ground_truth=truth, class_names={})

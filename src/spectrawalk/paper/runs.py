@@ -1,0 +1,333 @@
+"""The runs behind a table: each in a process of its own, done once and kept in a folder.
+
+A run is one method with one seed on one scene. What it gave is kept under the method's and the
+scene's name with a fingerprint of everything it depends on, so that an interrupted table goes on
+where it stopped, and a result of older code, other data or other settings is never taken for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib.metadata import entry_points, version
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import spectrawalk
+from spectrawalk import progress
+from spectrawalk.baselines import STOCHASTIC, method_names
+from spectrawalk.baselines.registry import ENTRY_POINT_GROUP
+from spectrawalk.errors import DataError, FileError, ParameterError
+from spectrawalk.io.atomic import atomic_path
+from spectrawalk.io.text_file import read_json, write_json
+from spectrawalk.paper import child
+from spectrawalk.paper.published import METHOD_TITLES, method_title, scene_title
+from spectrawalk.scene import Scene
+from spectrawalk.scores import score
+
+RUNS = "runs"
+"""Folder inside the output folder in which runs are kept."""
+
+_NOT_IN_RUNS = {"cli", "paper", "captions.py", "figures.py", "mean_spectra.py", "palette.py"}
+"""Parts of the package on which no label and no score depends."""
+
+_HOME = str(Path(spectrawalk.__file__).resolve().parent.parent)
+# With -P, files in the user's folder do not stand in for modules of the same name. The package is
+# found where it is found here, even if that was by a relative path.
+_START_CHILD = """
+import sys
+from pathlib import Path
+sys.path.append(sys.argv[2])
+from spectrawalk.paper.child import main
+main(Path(sys.argv[1]))
+"""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One method with one seed: what is asked for."""
+
+    method: str
+    seed: int
+    parameters: Mapping[str, Any]
+    """Of the estimator, ``n_clusters`` and ``random_state`` among them."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method with one seed on one scene: what came of it.
+
+    Attributes
+    ----------
+    method, scene, seed
+        What was run.
+    oa, aa, kappa : float
+        Agreement with the ground truth; NaN if the run failed.
+    n_wanted, n_clusters : int
+        Clusters asked for, and found.
+    seconds : float
+        Time of the method alone, without imports and compilation.
+    peak_mb : float or None
+        Largest resident memory of the process, the interpreter and its libraries included.
+    error : str
+        Why the run failed, in one sentence; empty if it did not.
+    """
+
+    method: str
+    scene: str
+    seed: int
+    n_wanted: int
+    oa: float = float("nan")
+    aa: float = float("nan")
+    kappa: float = float("nan")
+    n_clusters: int = 0
+    seconds: float = float("nan")
+    peak_mb: float | None = None
+    error: str = ""
+    labels: NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
+
+
+def choose_methods(names: str) -> list[str]:
+    """Read a list of methods, ``all`` or names with commas between.
+
+    ``all`` is the paper's fourteen and those that joined.
+
+    Examples
+    --------
+    >>> choose_methods("sc, k-means")
+    ['sc', 'k-means']
+    """
+    known = method_names()
+    if names.strip() == "all":
+        return known
+    wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    unknown = [name for name in wanted if name not in known]
+    if unknown or not wanted:
+        found = ", ".join(map(repr, unknown)) or repr(names)
+        raise ParameterError(
+            f"method {found} is not known; choose all, or from {', '.join(known)}."
+        )
+    return wanted
+
+
+def plan_jobs(
+    methods: Sequence[str],
+    n_clusters: int,
+    n_seeds: int,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[Job]:
+    """List the jobs of a table: methods that use a seed come once per seed, others once.
+
+    Parameters
+    ----------
+    methods : sequence of str
+    n_clusters : int
+    n_seeds : int
+        Seeds 0, 1, ... Methods that joined get all of them, since nobody knows whether they matter.
+    settings : mapping, optional
+        Parameters of a method other than its defaults.
+
+    Examples
+    --------
+    >>> [(job.method, job.seed) for job in plan_jobs(["sc", "hnmf"], n_clusters=3, n_seeds=2)]
+    [('sc', 0), ('sc', 1), ('hnmf', 0)]
+    """
+    jobs = []
+    for method in methods:
+        given = dict((settings or {}).get(method, {}))
+        depends = method in STOCHASTIC or method not in METHOD_TITLES
+        for seed in range(n_seeds if depends else 1):
+            parameters = {"n_clusters": n_clusters} | given | {"random_state": seed}
+            jobs.append(Job(method, seed, parameters))
+    return jobs
+
+
+def run_jobs(
+    scene: Scene,
+    jobs: Sequence[Job],
+    folder: Path,
+    *,
+    fresh: bool = False,
+    plugins: Sequence[Path] = (),
+) -> Iterator[Run]:
+    """Run the jobs on a scene with ground truth, or find what came of them before.
+
+    Parameters
+    ----------
+    scene : Scene
+    jobs : sequence of Job
+    folder : path
+        Where runs are kept, in ``runs/<scene>``. Failures are not kept: they are tried again.
+    fresh : bool
+        Whether to do everything again.
+    plugins : sequence of path
+        Python files that register methods.
+
+    Yields
+    ------
+    Run
+        In the order of the jobs, with labels. Each is kept before it is given.
+    """
+    if scene.ground_truth is None or not (scene.ground_truth > 0).any():
+        raise DataError(f"scene '{scene.name}' has no ground truth to score against; give one.")
+    place = folder / RUNS / _file_name(scene.name)
+    place.mkdir(parents=True, exist_ok=True)
+    data = fingerprint_of_scene(scene)
+    with _scene_on_disk(scene, place) as work:
+        for done, job in enumerate(jobs):
+            stage = f"{method_title(job.method)} on {scene_title(scene.name)}"
+            progress.report(stage, done, len(jobs))
+            kept = place / f"{_file_name(job.method)}-seed{job.seed}"
+            fingerprint = _fingerprint(job, data, plugins)
+            run = None if fresh else _find(kept, fingerprint)
+            if run is None:
+                run = _run_job(scene, job, work, plugins)
+                if not run.error:
+                    _keep(kept, run, fingerprint)
+            yield replace(run, scene=scene.name)
+            progress.report(stage, done + 1, len(jobs))
+
+
+def fingerprint_of_scene(scene: Scene) -> str:
+    """Digest of the pixels, the mask and the ground truth."""
+    digest = hashlib.sha256()
+    for array in (scene.cube, scene.mask, scene.ground_truth):
+        array = np.ascontiguousarray(array)
+        digest.update(f"{array.shape}{array.dtype}".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
+
+
+def _fingerprint(job: Job, data: str, plugins: Sequence[Path]) -> str:
+    """Digest of everything that labels and scores depend on."""
+    own = () if job.method in METHOD_TITLES else _sources_of_method(job.method, plugins)
+    record = {
+        "parameters": dict(job.parameters),
+        "method": job.method,
+        "scene": data,
+        "code": _fingerprint_of_code(),
+        "own": [hashlib.sha256(file.read_bytes()).hexdigest() for file in own],
+    }
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def _fingerprint_of_code() -> str:
+    """Digest of the package and the versions of the libraries that it computes with."""
+    digest = hashlib.sha256()
+    home = Path(spectrawalk.__file__).parent
+    for file in sorted(home.rglob("*.py")):
+        inside = file.relative_to(home)
+        if inside.parts[0] not in _NOT_IN_RUNS:
+            digest.update(inside.as_posix().encode() + file.read_bytes())
+    for library in ("numpy", "scipy", "scikit-learn", "numba"):
+        digest.update(f"{library} {version(library)}".encode())
+    return digest.hexdigest()
+
+
+def _sources_of_method(method: str, plugins: Sequence[Path]) -> list[Path]:
+    """Files that are known to hold the code of a method that joined."""
+    files = list(plugins)
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        if entry.name == method:
+            try:
+                spec = find_spec(entry.module)
+            except ImportError:  # the run itself will say so
+                spec = None
+            if spec is not None and spec.origin is not None and Path(spec.origin).is_file():
+                files.append(Path(spec.origin))
+    return files
+
+
+def _scene_on_disk(scene: Scene, place: Path) -> TemporaryDirectory[str]:
+    """Put what a child may see, the cube and the mask, into a folder of its own."""
+    work = TemporaryDirectory(prefix=".spectrawalk-", dir=place)
+    np.save(Path(work.name, child.CUBE), scene.cube)
+    np.save(Path(work.name, child.MASK), scene.mask)
+    return work
+
+
+def _run_job(scene: Scene, job: Job, work: str, plugins: Sequence[Path]) -> Run:
+    folder = Path(work)
+    for leftover in (child.LABELS, child.OUTCOME):
+        (folder / leftover).unlink(missing_ok=True)
+    record = {"method": job.method, "parameters": dict(job.parameters)}
+    write_json(folder / child.JOB, record | {"plugins": [str(Path(p).resolve()) for p in plugins]})
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", _START_CHILD, str(folder.resolve()), _HOME],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    failed = Run(job.method, scene.name, job.seed, job.parameters["n_clusters"])
+    if not (folder / child.OUTCOME).exists():
+        return replace(failed, error=_why_it_died(done))
+    outcome = read_json(folder / child.OUTCOME)
+    if outcome["error"]:
+        return replace(failed, error=" ".join(outcome["error"].split()))
+    labels = np.load(folder / child.LABELS)
+    assert scene.ground_truth is not None
+    scores = score(scene.ground_truth, labels)
+    return replace(
+        failed,
+        oa=scores.oa,
+        aa=scores.aa,
+        kappa=scores.kappa,
+        n_clusters=len(np.unique(labels[labels >= 0])),
+        seconds=outcome["seconds"],
+        peak_mb=outcome["peak_mb"],
+        labels=labels,
+    )
+
+
+def _why_it_died(done: subprocess.CompletedProcess[str]) -> str:
+    if done.returncode < 0:
+        return (
+            f"its process was ended by signal {-done.returncode}, as happens when memory runs out."
+        )
+    last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+    return f"its process ended with code {done.returncode}: {last[0]}"
+
+
+def _find(kept: Path, fingerprint: str) -> Run | None:
+    """Read a run that was kept, if it is of the same code, data and settings."""
+    record_file, labels_file = kept.with_suffix(".json"), kept.with_suffix(".npy")
+    if not (record_file.is_file() and labels_file.is_file()):
+        return None
+    try:
+        record = read_json(record_file)
+        if record.pop("fingerprint", None) != fingerprint:
+            return None
+        return Run(**record, labels=np.load(labels_file))
+    except (FileError, TypeError, ValueError, OSError):
+        return None  # damaged: done again
+
+
+def _keep(kept: Path, run: Run, fingerprint: str) -> None:
+    record_file = kept.with_suffix(".json")
+    record_file.unlink(missing_ok=True)  # a record must never stand beside other labels
+    assert run.labels is not None
+    with atomic_path(kept.with_suffix(".npy")) as temporary:
+        np.save(temporary, run.labels)
+    record = asdict(replace(run, labels=None)) | {"fingerprint": fingerprint}
+    del record["labels"]
+    write_json(record_file, record)
+
+
+def _file_name(name: str) -> str:
+    """Make a name that any file system takes."""
+    return re.sub(r"[^\w-]+", "_", name) or "_"

@@ -1,0 +1,170 @@
+"""Accuracy of SRDL over radius, eigenpairs and time, with every shared part done once.
+
+Neighbours depend on the radius alone, eigenpairs on the graph alone; the density on neither. So one
+search serves both graphs of a radius, and one solve all numbers of eigenpairs and all times.
+Ground truth is used here to show how fragile a choice is, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectrawalk import graph, modes, progress
+from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
+from spectrawalk.errors import SpectrawalkError
+from spectrawalk.estimators import SRDL
+from spectrawalk.labeling import Consensus, label_pixels
+from spectrawalk.preparation import Pixels, normalize_spectra, take_pixels
+from spectrawalk.scene import Scene
+from spectrawalk.scores import score
+
+DIRECTED, SYMMETRIC = "directed", "symmetric"
+GRAPHS = {DIRECTED: None, SYMMETRIC: "max"}
+"""The two graphs of a radius, and what the estimators call them in ``symmetrize``."""
+
+RADII = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 24, 30)
+EIGENPAIRS = (3, 4, 5, 6, 8, 10, 12, 15, 20)
+TIMES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Accuracy with one setting; NaN where there were too few modes to label from."""
+
+    graph: str
+    radius: int
+    n_eigenpairs: int
+    time: float
+    oa: float
+    aa: float
+    kappa: float
+
+
+COLUMNS = tuple(Point.__dataclass_fields__)
+"""Columns of the comma-separated list of points."""
+
+
+def as_records(points: Sequence[Point]) -> list[dict[str, Any]]:
+    """Give the points as records, rounded for writing."""
+    return [
+        asdict(point)
+        | {"time": f"{point.time:g}"}
+        | {name: f"{getattr(point, name):.6f}" for name in ("oa", "aa", "kappa")}
+        for point in points
+    ]
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What all settings share."""
+
+    pixels: Pixels
+    spectra: NDArray[np.float64]
+    density: NDArray[np.float64]
+    ranking: NDArray[np.intp]
+
+
+def sweep(
+    scene: Scene,
+    n_clusters: int,
+    radii: Sequence[int] = RADII,
+    settings: Iterable[tuple[int, float]] = ((10, 30.0),),
+) -> list[Point]:
+    """Score SRDL for every radius, both graphs, and every (eigenpairs, time) of `settings`.
+
+    All other parameters are SRDL's defaults. A radius beyond the image counts as the image's.
+
+    Parameters
+    ----------
+    scene : Scene
+        With ground truth.
+    n_clusters : int
+    radii : sequence of int
+    settings : iterable of (int, float)
+        M and t.
+
+    Examples
+    --------
+    >>> from spectrawalk.datasets import make_scene
+    >>> scene = make_scene((20, 20), n_classes=2, random_state=1)
+    >>> [(point.graph, point.radius) for point in sweep(scene, 2, [4], [(5, 30.0)])]
+    [('directed', 4), ('symmetric', 4)]
+    """
+    defaults = SRDL()
+    settings = list(dict.fromkeys(settings))
+    most = max(M for M, _ in settings)
+    with progress.listen(_nobody):  # its stages are steps of one sweep
+        prepared = _prepare(scene, defaults)
+    points = []
+    for radius in progress.track(f"radii on {scene.name}", radii):
+        with progress.listen(_nobody):
+            for name, eigenvalues, eigenvectors in _walks(prepared, defaults, radius, most):
+                for M, t in settings:
+                    coordinates = diffusion_coordinates(
+                        eigenvalues[:M], np.ascontiguousarray(eigenvectors[:, :M]), t
+                    )
+                    accuracy = _accuracy(scene, prepared, defaults, coordinates, n_clusters)
+                    points.append(Point(name, radius, M, t, *accuracy))
+    return points
+
+
+def grid_settings(n_eigenpairs: int, time: float) -> list[tuple[int, float]]:
+    """List (M, t) for the grids: every M at one time, and every time at one M."""
+    return [(M, time) for M in sorted({*EIGENPAIRS, n_eigenpairs})] + [
+        (n_eigenpairs, t) for t in TIMES if t != time
+    ]
+
+
+def _nobody(stage: str, done: int, total: int) -> None:
+    """Hear nothing."""
+
+
+def _prepare(scene: Scene, defaults: SRDL) -> _Prepared:
+    pixels = take_pixels(scene)
+    spectra = normalize_spectra(pixels.spectra, defaults.normalize)
+    _, d2 = graph.global_neighbors(spectra, defaults.density_neighbors)
+    density = modes.density(d2, modes.mean_distance(spectra) / modes.BANDWIDTH_SHARE)
+    return _Prepared(pixels, spectra, density, modes.density_ranking(density))
+
+
+def _walks(
+    prepared: _Prepared, defaults: SRDL, radius: int, n_eigenpairs: int
+) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield the eigenpairs of both graphs of a radius."""
+    spectra, mask = prepared.spectra, prepared.pixels.mask
+    index, d2 = graph.window_neighbors(spectra, mask, defaults.n_neighbors, radius)
+    scales = graph.local_scales(d2, defaults.sigma)
+    for name, symmetrize in GRAPHS.items():
+        W = graph.weight_matrix(index, d2, scales, symmetrize)
+        W, _ = graph.bridge_components(W, spectra, mask, scales, radius)
+        yield name, *leading_eigenpairs(W, n_eigenpairs, symmetric=symmetrize is not None)
+
+
+def _accuracy(
+    scene: Scene,
+    prepared: _Prepared,
+    defaults: SRDL,
+    coordinates: NDArray[np.float64],
+    n_clusters: int,
+) -> tuple[float, float, float]:
+    parent, rho = modes.nearest_denser(coordinates, prepared.ranking)
+    try:
+        found = modes.find_modes(prepared.density * rho, n_clusters, defaults.max_clusters)
+    except SpectrawalkError:
+        return float("nan"), float("nan"), float("nan")
+    labels = label_pixels(
+        coordinates,
+        prepared.ranking,
+        parent,
+        found.pixels,
+        prepared.pixels.mask,
+        Consensus(defaults.consensus_radius),
+    )
+    assert scene.ground_truth is not None
+    scores = score(scene.ground_truth, prepared.pixels.to_image(labels, -1))
+    return scores.oa, scores.aa, scores.kappa
