@@ -221,6 +221,7 @@ def _expected_failures(estimator):
     return {}
 
 
+@pytest.mark.slow
 @parametrize_with_checks(SKLEARN_CHECKED, expected_failed_checks=_expected_failures)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -46,6 +46,7 @@ def test_random_projections_in_the_mean(indian_pines_subset):
     np.testing.assert_allclose(np.mean(over_seeds, axis=0), (0.51, 0.51, 0.26), atol=0.08)
 
 
+@pytest.mark.slow
 @pytest.mark.scene
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "paper", "within"), SALINAS_A)

@@ -252,6 +252,7 @@ def test_ctrl_c_keeps_what_is_done(here):
 # reproduce
 
 
+@pytest.mark.slow
 def test_the_table_has_the_papers_figures_and_comes_out_the_same(here):
     arguments = ["reproduce", "table", "--scenes", "indian-pines-subset", "--seeds", 2]
     arguments += ["--methods", "k-means,srdl"]
@@ -306,6 +307,7 @@ def test_readings_are_listed_and_summed_up(here):
     assert "readings of DLSS beat SRDL" in Path("out/readings.md").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_figures_are_drawn_and_use_the_runs_of_the_table(here):
     table = ["reproduce", "table", "--scenes", "indian-pines-subset", "--methods", "hnmf"]
