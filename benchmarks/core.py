@@ -4,10 +4,10 @@ Times are of this machine and this run. Compare them with each other, not with a
 """
 
 import json
-import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 FIT = """
@@ -50,8 +50,9 @@ def main() -> None:
     print(json.dumps(timed("import spectrawalk", [python, "-c", "import spectrawalk"], repeat=5)))
     print(json.dumps(timed("spectrawalk --help", [python, "-m", "spectrawalk", "--help"], 3)))
     subprocess.run([python, "-c", FIT], check=True)
-    demo = [python, "-m", "spectrawalk", "demo", "-o", os.environ.get("TMPDIR", "/tmp") + "/demo"]
-    print(json.dumps(timed("spectrawalk demo, kernels compiled", demo)))
+    with tempfile.TemporaryDirectory() as folder:
+        demo = [python, "-m", "spectrawalk", "demo", "-o", f"{folder}/demo"]
+        print(json.dumps(timed("spectrawalk demo, kernels compiled", demo)))
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(json.dumps({"what": "largest peak memory of the above", "peak_mb": round(peak)}))
 
