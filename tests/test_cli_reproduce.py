@@ -173,6 +173,17 @@ def test_benchmark_compares_methods_on_a_users_cube(here):
         assert picture.width > 400
 
 
+def test_any_file_name_has_a_table_with_a_picture(here):
+    Path("field.npy").rename("a$b_{x$ 田.npy")
+    result = run(
+        "benchmark", "a$b_{x$ 田.npy", "--ground-truth", "classes.npy", "--methods", "k-means",
+        "--seeds", 1, "--out", "out", "--quiet",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    assert Path("out/table.png").exists()
+
+
 def test_the_number_of_clusters_can_be_given_and_a_failure_is_a_row(here):
     result = run(
         "benchmark", "field.npy", "--ground-truth", "classes.npy", "--methods", "hnmf,k-means",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrawalk.captions import drawable
 from spectrawalk.figures import figure_and_patch, ink_on
 from spectrawalk.paper.published import Accuracy, method_title, scene_title
 from spectrawalk.paper.table import Row
@@ -54,7 +55,8 @@ def draw_table(rows: Sequence[Row]) -> Figure:
     for ax, (title, values, pattern, diverging) in zip(grid, panels, strict=True):
         _draw_panel(ax, title, values, pattern, diverging)
         ax.set_yticks(range(len(methods)), [""] * len(methods))
-    grid[0].set_yticks(range(len(methods)), [method_title(method) for method in methods])
+    titles = [drawable(method_title(method)) for method in methods]
+    grid[0].set_yticks(range(len(methods)), titles, parse_math=False)
     figure.suptitle("Agreement with ground truth", fontsize=12)
     return figure
 
@@ -67,7 +69,8 @@ def _draw_panel(
     image = ax.imshow(cells, cmap=colors, vmin=low, vmax=high, aspect="auto")
     write_in_cells(ax, image, pattern)
     ax.set_xticks(range(3), _NAMES)
-    ax.set_title(title, fontsize=10)
+    lines = [drawable(line) for line in title.splitlines()]
+    ax.set_title("\n".join(lines), fontsize=10, parse_math=False)
     ax.tick_params(labelsize=9, length=0)
 
 
