@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -128,3 +131,17 @@ def test_limited_search_is_nearly_exact():
     assert (d2 >= exact_d2).all()  # it can only miss some, never invent any
     assert np.mean([np.isin(a, b).mean() for a, b in zip(limited, exact, strict=True)]) > 0.9
     assert spearmanr(exact_d2.sum(axis=1), d2.sum(axis=1))[0] > 0.99
+
+
+@pytest.mark.slow
+def test_the_search_gives_its_memory_back():
+    """Queues that grew inside the parallel loop once took 13 GB here."""
+    code = (
+        "import numpy, resource; from spectrawalk import graph;"
+        "X = numpy.random.default_rng(0).normal(size=(60_000, 30));"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+        "graph.global_neighbors(X, 100);"
+        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 600  # megabytes; the result itself is 70

@@ -199,40 +199,57 @@ def global_neighbors(
     index, d2 : (n, k)
         Filled in for those pixels: neighbours and squared distances, nearest first.
     """
-    k = index.shape[1]
+    ranks = tree.rank
     for job in prange(stop - start):
-        place = start + job
-        pixel, lead = tree.rank[place], tree.points[place]
-        near, near_d2 = index[pixel], d2[pixel]
-        nodes, bounds = np.zeros(256, np.int64), np.zeros(256)
-        waiting, size, seen, limit = 1, 0, 0, np.inf
-        while waiting > 0 and bounds[0] <= limit and seen < budget:
-            node = nodes[0]
-            waiting = _take_nearest(nodes, bounds, waiting)
-            child = tree.child[node]
-            if child >= 0:
-                if waiting + 2 > len(nodes):
-                    nodes = np.concatenate((nodes, np.zeros_like(nodes)))
-                    bounds = np.concatenate((bounds, np.zeros_like(bounds)))
-                for either in range(child, child + 2):
-                    bound = box_distance(tree, either, lead)
-                    if bound <= limit:
-                        waiting = _put(nodes, bounds, waiting, either, bound)
-                continue
-            for other in range(tree.start[node], tree.stop[node]):
-                if other == place:
-                    continue
-                seen += 1
-                bound = 0.0
-                for d in range(len(lead)):
-                    difference = lead[d] - tree.points[other, d]
-                    bound += difference * difference
+        pixel = ranks[start + job]
+        _search(tree, X, slack, budget, start + job, index[pixel], d2[pixel])
+
+
+@njit(cache=True, error_model="numpy")
+def _search(
+    tree: Tree,
+    X: NDArray[np.float64],
+    slack: float,
+    budget: int,
+    place: int,
+    near: NDArray[np.int32],
+    near_d2: NDArray[np.float64],
+) -> None:
+    """Find the nearest spectra of the pixel at one place; see :func:`global_neighbors`.
+
+    A function of its own, since the queue grows: memory that is taken anew inside a parallel loop
+    is not given back before its end.
+    """
+    lead = tree.points[place]
+    nodes, bounds = np.zeros(256, np.int64), np.zeros(256)
+    waiting, size, seen, limit = 1, 0, 0, np.inf
+    while waiting > 0 and bounds[0] <= limit and seen < budget:
+        node = nodes[0]
+        waiting = _take_nearest(nodes, bounds, waiting)
+        child = tree.child[node]
+        if child >= 0:
+            if waiting + 2 > len(nodes):
+                nodes = np.concatenate((nodes, np.zeros_like(nodes)))
+                bounds = np.concatenate((bounds, np.zeros_like(bounds)))
+            for either in range(child, child + 2):
+                bound = box_distance(tree, either, lead)
                 if bound <= limit:
-                    distance = _squared_distance(X[place], X[other])
-                    size = _offer(near_d2, near, size, distance, tree.rank[other])
-                    if size == k:
-                        limit = (np.sqrt(near_d2[0]) * (1 + 1e-9) + slack) ** 2
-        _sort_heap(near_d2, near, size)
+                    waiting = _put(nodes, bounds, waiting, either, bound)
+            continue
+        for other in range(tree.start[node], tree.stop[node]):
+            if other == place:
+                continue
+            seen += 1
+            bound = 0.0
+            for d in range(len(lead)):
+                difference = lead[d] - tree.points[other, d]
+                bound += difference * difference
+            if bound <= limit:
+                distance = _squared_distance(X[place], X[other])
+                size = _offer(near_d2, near, size, distance, tree.rank[other])
+                if size == len(near):
+                    limit = (np.sqrt(near_d2[0]) * (1 + 1e-9) + slack) ** 2
+    _sort_heap(near_d2, near, size)
 
 
 @njit(cache=True)
