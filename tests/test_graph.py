@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from spectrawalk import graph
+from spectrawalk import SRDL, graph
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import GraphError
 
@@ -145,3 +145,11 @@ def test_the_search_gives_its_memory_back():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 600  # megabytes; the result itself is 70
+
+
+def test_parts_too_far_apart_to_bridge_are_an_error():
+    """It once looked for a bridge for ever."""
+    cube = np.random.default_rng(0).uniform(size=(12, 12, 4))
+    cube[5, 5] = 1e200
+    with pytest.raises(GraphError):
+        SRDL(n_clusters=2, normalize=None, radius=2).fit(cube)

@@ -261,6 +261,11 @@ def bridge_components(
         outsiders = np.flatnonzero(component > 0)
         match, d2 = kernels.nearest_outside(X, number, rows, cols, component, outsiders, reach)
         best = _best_bridges(component[outsiders], d2)
+        if len(best) == 0 and reach >= everything:
+            raise GraphError(
+                "the graph falls into parts whose distance is too large for a number; scale the "
+                "values down, or use normalize='pixel'."
+            )
         ends = np.array([outsiders[best], match[best]])
         W = _add_edges(W, ends, d2[best], scales)
         component = component_numbers(W)
