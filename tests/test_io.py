@@ -446,9 +446,14 @@ def test_bands_first(tmp_path):
     np.testing.assert_array_equal(scene.cube, cube)
 
 
-def test_a_band_without_any_value_is_named(tmp_path):
+def test_a_band_without_any_value_is_bad_and_masks_no_pixel(tmp_path):
     cube = np.ones((4, 5, 3))
     cube[:, :, 1] = np.nan
+    cube[2, 2, 0] = np.nan
     np.save(tmp_path / "field.npy", cube)
-    with pytest.raises(FileError, match="band 2 is NaN in every pixel"):
-        read_scene(tmp_path / "field.npy")
+    scene = read_scene(tmp_path / "field.npy")
+    assert scene.good_bands.tolist() == [True, False, True]
+    assert scene.n_valid == 19
+    np.save(tmp_path / "empty.npy", np.full((4, 5, 3), np.nan))
+    with pytest.raises(FileError, match=r"empty\.npy' has no usable pixel"):
+        read_scene(tmp_path / "empty.npy")

@@ -2,13 +2,81 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from spectrawalk.errors import DataError
+from spectrawalk.errors import DataError, ParameterError
+from spectrawalk.usability import constant_pixels, unusable_pixels
+
+Transform = tuple[float, float, float, float, float, float]
+"""(a, b, c, d, e, f): x = a col + b row + c and y = d col + e row + f at the corners of pixels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Orthorectification:
+    """Where each cell of a map finds its pixel in an image that is still in sensor geometry.
+
+    Attributes
+    ----------
+    rows, cols : ndarray of int32, shape (map rows, map cols)
+        Row and column of the pixel in the image, counted from 0; -1 where there is none.
+    crs : str or None
+        Coordinate reference system of the map, as WKT.
+    transform : tuple of 6 floats or None
+        Of the map, as in :class:`Scene`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lookup = Orthorectification(np.array([[-1, 0]]), np.array([[-1, 1]]))
+    >>> lookup.apply(np.array([[7, 8]]), fill=0)
+    array([[0, 8]])
+    """
+
+    rows: NDArray[np.int32]
+    cols: NDArray[np.int32]
+    crs: str | None = None
+    transform: Transform | None = None
+
+    def __post_init__(self) -> None:
+        rows, cols = (np.asarray(each, dtype=np.int32) for each in (self.rows, self.cols))
+        if rows.ndim != 2 or rows.shape != cols.shape:
+            raise DataError(
+                f"the lookup of an orthorectification has rows of shape {rows.shape} and columns "
+                f"of shape {cols.shape}; give two 2-D arrays of one shape."
+            )
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "cols", cols)
+        object.__setattr__(self, "transform", _checked_transform(self.transform, "lookup"))
+
+    @property
+    def found(self) -> NDArray[np.bool_]:
+        """Cells of the map that have a pixel."""
+        return np.asarray((self.rows >= 0) & (self.cols >= 0))
+
+    def apply(self, image: NDArray[Any], fill: float) -> NDArray[Any]:
+        """Lay an image (rows, cols, ...) out on the map, `fill` where there is no pixel."""
+        laid_out = np.full(self.rows.shape + image.shape[2:], fill, dtype=image.dtype)
+        found = self.found
+        laid_out[found] = image[self.rows[found], self.cols[found]]
+        return laid_out
+
+    def crop(self, rows: slice, cols: slice) -> Orthorectification:
+        """Keep the pixels of a part of the image, and the smallest map that shows them."""
+        inside = (self.rows >= rows.start) & (self.rows < rows.stop)
+        inside &= (self.cols >= cols.start) & (self.cols < cols.stop)
+        new_rows = np.where(inside, self.rows - rows.start, -1)
+        new_cols = np.where(inside, self.cols - cols.start, -1)
+        window = tuple(_extent(inside.any(axis=axis)) for axis in (1, 0))
+        return Orthorectification(
+            new_rows[window],
+            new_cols[window],
+            self.crs,
+            _moved(self.transform, window[0].start, window[1].start),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +86,8 @@ class Scene:
     Attributes
     ----------
     cube : ndarray of shape (rows, cols, bands)
-        Any real number type.
+        Any real number type. A pixel of a NumPy masked array that is masked in any band becomes a
+        masked pixel.
     mask : ndarray of bool, shape (rows, cols)
         True where the pixel is valid. Masked pixels may hold anything.
     name : str
@@ -31,14 +100,29 @@ class Scene:
         Name of each ground-truth class.
     metadata : dict
         Anything else that the source said, for the record.
+    fwhm : ndarray of shape (bands,) or None
+        Full widths at half maximum, in nanometres.
+    good_bands : ndarray of bool, shape (bands,), or None
+        False where the source calls a band bad, or a band holds nothing.
+    band_names : tuple of str or None
+    crs : str or None
+        Coordinate reference system, as WKT.
+    transform : tuple of 6 floats or None
+        (a, b, c, d, e, f): x = a col + b row + c and y = d col + e row + f at the corners of
+        pixels.
+    orthorectify : Orthorectification or None
+        How to lay the image out on a map, if it is in sensor geometry.
 
     Examples
     --------
     >>> import numpy as np
     >>> from spectrawalk import Scene
-    >>> scene = Scene(np.ones((4, 5, 3)))
+    >>> scene = Scene(np.ones((4, 5, 3)), wavelengths=[450, 550, 650])
     >>> scene.shape, scene.n_bands, scene.n_valid
     ((4, 5), 3, 20)
+    >>> part = scene.crop(slice(1, 3), slice(0, 5)).select_bands([0, 2])
+    >>> part.shape, part.wavelengths
+    ((2, 5), array([450., 650.]))
     """
 
     cube: NDArray[Any]
@@ -48,6 +132,12 @@ class Scene:
     ground_truth: NDArray[np.integer] | None = None
     class_names: dict[int, str] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
+    fwhm: NDArray[np.float64] | None = None
+    good_bands: NDArray[np.bool_] | None = None
+    band_names: tuple[str, ...] | None = None
+    crs: str | None = None
+    transform: Transform | None = None
+    orthorectify: Orthorectification | None = None
 
     def __post_init__(self) -> None:
         cube = np.asarray(self.cube)
@@ -60,24 +150,78 @@ class Scene:
             raise DataError(
                 f"scene '{self.name}': the cube holds {cube.dtype} values; give real numbers."
             )
-        object.__setattr__(self, "cube", cube)
-        mask = np.ones(self.shape, dtype=bool) if self.mask is None else np.asarray(self.mask)
-        object.__setattr__(self, "mask", mask.astype(bool))
-        self._check_plane("mask", mask)
+        mask = self._checked_mask(cube)
+        self._set(cube=cube, mask=mask, transform=_checked_transform(self.transform, self.name))
         if self.ground_truth is not None:
             self._check_plane("ground truth", np.asarray(self.ground_truth))
-        if self.wavelengths is not None and len(self.wavelengths) != self.n_bands:
-            raise DataError(
-                f"scene '{self.name}': {len(self.wavelengths)} wavelengths for "
-                f"{self.n_bands} bands; give one per band, or none."
-            )
+        self._set(
+            wavelengths=self._checked_positive("wavelengths", self.wavelengths),
+            fwhm=self._checked_positive("fwhm", self.fwhm),
+            good_bands=self._checked_good_bands(),
+            band_names=self._checked_names(),
+        )
 
-    def _check_plane(self, what: str, plane: NDArray[Any]) -> None:
-        if plane.shape != self.shape:
+    def _set(self, **fields: Any) -> None:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def _checked_mask(self, cube: NDArray[Any]) -> NDArray[np.bool_]:
+        # np.asarray drops the mask of a masked array, which is no less a mask than ours.
+        hidden = np.ma.getmaskarray(self.cube) if isinstance(self.cube, np.ma.MaskedArray) else None
+        valid = np.ones(cube.shape[:2], dtype=bool) if hidden is None else ~hidden.any(axis=2)
+        if self.mask is None:
+            return valid
+        mask = np.ma.filled(self.mask, False)
+        self._check_plane("mask", mask, cube.shape[:2])
+        return valid & _as_flags(mask, f"scene '{self.name}': the mask", "where a pixel is valid")
+
+    def _check_plane(
+        self, what: str, plane: NDArray[Any], shape: tuple[int, ...] | None = None
+    ) -> None:
+        shape = shape or self.shape
+        if plane.shape != shape:
             raise DataError(
                 f"scene '{self.name}': the {what} has shape {plane.shape} but the image "
-                f"is {self.shape}; give one value per pixel."
+                f"is {shape}; give one value per pixel."
             )
+
+    def _check_length(self, what: str, shape: tuple[int, ...]) -> None:
+        if shape != (self.n_bands,):
+            found = str(shape[0]) if len(shape) == 1 else f"an array of shape {shape} as"
+            raise DataError(
+                f"scene '{self.name}': {found} {what} for {self.n_bands} bands; give one per "
+                "band, or none."
+            )
+
+    def _checked_positive(self, what: str, given: ArrayLike | None) -> NDArray[np.float64] | None:
+        if given is None:
+            return None
+        try:
+            values = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.array([np.nan])
+        if not (np.isfinite(values) & (values > 0)).all():
+            raise DataError(
+                f"scene '{self.name}': {what} holds values that are not positive numbers; give "
+                "nanometres, or none."
+            )
+        self._check_length(what, values.shape)
+        return values
+
+    def _checked_good_bands(self) -> NDArray[np.bool_] | None:
+        if self.good_bands is None:
+            return None
+        flags = np.asarray(self.good_bands)
+        self._check_length("good_bands", flags.shape)
+        return _as_flags(flags, f"scene '{self.name}': good_bands", "where a band is to be used")
+
+    def _checked_names(self) -> tuple[str, ...] | None:
+        if self.band_names is None:
+            return None
+        names = (self.band_names,) if isinstance(self.band_names, str) else self.band_names
+        names = tuple(map(str, names))
+        self._check_length("band_names", (len(names),))
+        return names
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -94,3 +238,166 @@ class Scene:
     def n_valid(self) -> int:
         """Number of pixels that are not masked."""
         return int(np.count_nonzero(self.mask))
+
+    def crop(self, rows: slice, cols: slice) -> Scene:
+        """Cut a part of the image out, with all that belongs to its pixels.
+
+        Parameters
+        ----------
+        rows, cols : slice
+            Without a step, within the image.
+
+        Returns
+        -------
+        Scene
+            ``metadata["crop"]`` says which part it is of the image that was read, and the counts of
+            masked pixels are those of the part.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> scene = Scene(np.ones((4, 5, 3)), transform=(30, 0, 5000, 0, -30, 9000))
+        >>> part = scene.crop(slice(1, 4), slice(2, 5))
+        >>> part.shape, part.transform, part.metadata["crop"]
+        ((3, 3), (30.0, 0.0, 5060.0, 0.0, -30.0, 8970.0), ((1, 4), (2, 5)))
+        """
+        rows, cols = check_window(rows, cols, self.shape)
+        cube = np.ascontiguousarray(self.cube[rows, cols])
+        mask = self.mask[rows, cols].copy()
+        if not mask.any():
+            raise DataError(
+                f"no pixel in rows {rows.start} to {rows.stop - 1} and columns {cols.start} to "
+                f"{cols.stop - 1} of scene '{self.name}' is valid; choose another part."
+            )
+        truth, lookup = self.ground_truth, self.orthorectify
+        return replace(
+            self,
+            cube=cube,
+            mask=mask,
+            ground_truth=None if truth is None else truth[rows, cols].copy(),
+            transform=_moved(self.transform, rows.start, cols.start),
+            orthorectify=None if lookup is None else lookup.crop(rows, cols),
+            metadata=self._metadata_of_part(rows, cols, cube, mask),
+        )
+
+    def _metadata_of_part(
+        self, rows: slice, cols: slice, cube: NDArray[Any], mask: NDArray[np.bool_]
+    ) -> dict[str, Any]:
+        """Note which part it is, and count its masked pixels anew if those of the whole were."""
+        (top, _), (left, _) = self.metadata.get("crop", ((0, 0), (0, 0)))
+        corners = ((top + rows.start, top + rows.stop), (left + cols.start, left + cols.stop))
+        of_the_whole = ("masked_", "constant_")
+        kept = {
+            key: value for key, value in self.metadata.items() if not key.startswith(of_the_whole)
+        }
+        if len(kept) == len(self.metadata):
+            return kept | {"crop": corners}
+        reasons = unusable_pixels(cube, nodata=kept.get("nodata"), bands=self.good_bands)
+        counts = {why: int(np.count_nonzero(where)) for why, where in reasons.items()}
+        return kept | counts | constant_pixels(cube, mask) | {"crop": corners}
+
+    def select_bands(self, bands: ArrayLike) -> Scene:
+        """Keep some of the bands.
+
+        Parameters
+        ----------
+        bands : array of int or bool
+            Numbers of the bands to keep, counted from 0, in the wanted order; or True for each band
+            to keep.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> scene = Scene(np.arange(6).reshape(1, 2, 3), band_names=["a", "b", "c"])
+        >>> scene.select_bands([2, 0]).band_names
+        ('c', 'a')
+        """
+        chosen = check_bands(bands, self.n_bands)
+        names = self.band_names
+
+        def pick(values: NDArray[Any] | None) -> NDArray[Any] | None:
+            return None if values is None else values[chosen]
+
+        return replace(
+            self,
+            cube=np.ascontiguousarray(self.cube[:, :, chosen]),
+            wavelengths=pick(self.wavelengths),
+            fwhm=pick(self.fwhm),
+            good_bands=pick(self.good_bands),
+            band_names=None if names is None else tuple(names[band] for band in chosen),
+        )
+
+
+def check_window(rows: slice, cols: slice, shape: tuple[int, int]) -> tuple[slice, slice]:
+    """Fill in the ends of two slices, and refuse what is not a part of an image of that shape."""
+    bounds = []
+    for given, length in zip((rows, cols), shape, strict=True):
+        start = 0 if given.start is None else given.start
+        stop = length if given.stop is None else given.stop
+        bounds.append((start, stop))
+    (top, bottom), (left, right) = bounds
+    n_rows, n_cols = shape
+    if any(given.step not in (None, 1) for given in (rows, cols)):
+        raise ParameterError("crop takes whole rows and columns; leave the step of a slice out.")
+    if not (0 <= top < bottom <= n_rows and 0 <= left < right <= n_cols):
+        raise ParameterError(
+            f"crop={top}:{bottom},{left}:{right} reaches beyond the image of {n_rows} rows and "
+            f"{n_cols} columns, or holds nothing; use at most 0:{n_rows},0:{n_cols}."
+        )
+    return slice(top, bottom), slice(left, right)
+
+
+def check_bands(bands: ArrayLike, n_bands: int) -> NDArray[np.intp]:
+    """Turn a choice of bands, numbers or flags, into numbers."""
+    chosen = np.asarray(bands)
+    if chosen.dtype == bool and chosen.shape == (n_bands,):
+        chosen = np.flatnonzero(chosen)
+    if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "ui":
+        raise ParameterError(
+            f"bands={bands!r} is no choice of bands; give a list of their numbers, counted from 0, "
+            "or one True or False per band, and keep at least one."
+        )
+    if chosen.min() < 0 or chosen.max() >= n_bands:
+        raise ParameterError(
+            f"bands holds {chosen.min() if chosen.min() < 0 else chosen.max()}, but the image has "
+            f"{n_bands} bands; their numbers are 0 to {n_bands - 1}."
+        )
+    return chosen.astype(np.intp)
+
+
+def _as_flags(values: NDArray[Any], what: str, meaning: str) -> NDArray[np.bool_]:
+    # A mask of 0 and 255, or with NaN, would turn into something else if it were only cast.
+    if values.dtype != bool and not np.isin(values, (0, 1)).all():
+        raise DataError(f"{what} holds values other than 0 and 1; give True {meaning}.")
+    return values.astype(bool)
+
+
+def _checked_transform(transform: Any, name: str) -> Transform | None:
+    if transform is None:
+        return None
+    try:
+        numbers = tuple(float(number) for number in transform)[:6]  # an Affine has nine
+    except (TypeError, ValueError):
+        numbers = ()
+    if len(numbers) != 6 or not np.isfinite(numbers).all():
+        raise DataError(
+            f"scene '{name}': transform={transform!r} is not six finite numbers (a, b, c, d, e, f)."
+        )
+    a, b, _, d, e, _ = numbers
+    if a * e == b * d:
+        raise DataError(f"scene '{name}': transform={numbers} gives the pixels no area.")
+    return numbers
+
+
+def _moved(transform: Transform | None, row: int, col: int) -> Transform | None:
+    """Move the origin of a transform to another pixel."""
+    if transform is None:
+        return None
+    a, b, c, d, e, f = transform
+    return (a, b, a * col + b * row + c, d, e, d * col + e * row + f)
+
+
+def _extent(used: NDArray[np.bool_]) -> slice:
+    """From the first to the last True; the first entry if there is none."""
+    places = np.flatnonzero(used)
+    return slice(int(places[0]), int(places[-1]) + 1) if places.size else slice(0, 1)

@@ -89,7 +89,7 @@ def _indian_pines(name: str) -> Scene:
 
 
 def _indian_pines_subset(name: str) -> Scene:
-    return _cut(_indian_pines(name), *INDIAN_PINES_WINDOW)
+    return _window(_indian_pines(name), *INDIAN_PINES_WINDOW)
 
 
 def _salinas_a(name: str) -> Scene:
@@ -101,7 +101,7 @@ def _salinas_a(name: str) -> Scene:
 
 
 def _ksc_subset(name: str) -> Scene:
-    scene = _cut(_ksc(name), *KSC_WINDOW)
+    scene = _window(_ksc(name), *KSC_WINDOW)
     assert scene.ground_truth is not None
     kept = np.where(np.isin(scene.ground_truth, KSC_WINDOW_CLASSES), scene.ground_truth, 0)
     return _with_classes(scene, name, kept, scene.class_names)
@@ -187,22 +187,14 @@ def _with_classes(
     return replace(scene, name=name, ground_truth=truth, class_names=present)
 
 
-def _cut(scene: Scene, rows: slice, cols: slice) -> Scene:
-    """Cut a window out, with its own counts of masked pixels."""
-    assert scene.ground_truth is not None
-    window = scene_from_cube(
-        scene.cube[rows, cols],
-        name=scene.name,
-        source=f"the window of scene '{scene.name}'",
-        mask=scene.mask[rows, cols],
-        wavelengths=scene.wavelengths,
-        metadata=scene.metadata
-        | {
-            "window": f"rows {rows.start}..{rows.stop - 1}, cols {cols.start}..{cols.stop - 1}",
-        },
-    )
+def _window(scene: Scene, rows: slice, cols: slice) -> Scene:
+    """Cut a window out that is a scene of its own, in which pixels are counted anew."""
+    part = scene.crop(rows, cols)
+    assert part.ground_truth is not None
+    record = {key: value for key, value in part.metadata.items() if key != "crop"}
+    record["window"] = f"rows {rows.start}..{rows.stop - 1}, cols {cols.start}..{cols.stop - 1}"
     return _with_classes(
-        window, scene.name, scene.ground_truth[rows, cols].copy(), scene.class_names
+        replace(part, metadata=record), part.name, part.ground_truth, part.class_names
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from spectrawalk.errors import FileError
 from spectrawalk.scene import Scene
+from spectrawalk.usability import constant_pixels, empty_bands, unusable_pixels
 
 
 def scene_from_cube(
@@ -27,6 +28,8 @@ def scene_from_cube(
     zero; how many of each there are is in ``metadata`` as ``masked_not_finite``, ``masked_nodata``
     and ``masked_all_zero``. Pixels that hold another value in every band are suspicious, but may be
     right: ``constant_pixels`` counts them and ``constant_value`` is the commonest of their values.
+    Bands that ``good_bands`` calls bad say nothing about a pixel; those that hold no usable value
+    at all are called bad.
     Every reader ends here, so that the same cube gives the same bytes whatever file it came from.
 
     Parameters
@@ -55,45 +58,24 @@ def scene_from_cube(
     """
     # Rows first in memory and the machine's byte order: what the numba kernels take.
     cube = np.ascontiguousarray(cube, dtype=cube.dtype.newbyteorder("="))
-    finite = np.ones(cube.shape[:2], dtype=bool)
-    if cube.dtype.kind == "f":
-        finite = np.isfinite(cube).all(axis=2)
-    nonzero = cube.any(axis=2)
-    present = np.ones_like(finite) if nodata is None else (cube != nodata).all(axis=2)
-    usable = finite & nonzero & present
-    mask = usable if details.get("mask") is None else usable & details["mask"]
+    if nodata is not None:
+        metadata = {**(metadata or {}), "nodata": nodata}
+    good_bands = details.get("good_bands")
+    reasons = unusable_pixels(cube, nodata=nodata, bands=good_bands)
+    mask = ~np.logical_or.reduce(list(reasons.values()))
+    if details.get("mask") is not None:
+        mask &= details["mask"]
     if not mask.any():
-        raise FileError(f"{source} has no usable pixel: {_why_none(cube)}.")
+        raise FileError(
+            f"{source} has no usable pixel: all {mask.size} are masked, not finite or zero in "
+            "every band; check that it is the right file and variable."
+        )
     record = {
         **(metadata or {}),
-        "masked_not_finite": int(np.count_nonzero(~finite)),
-        "masked_all_zero": int(np.count_nonzero(~nonzero)),
-        **({} if nodata is None else {"masked_nodata": int(np.count_nonzero(~present))}),
-        **_constant_pixels(cube, mask),
+        **{why: int(np.count_nonzero(where)) for why, where in reasons.items()},
+        **constant_pixels(cube, mask),
     }
+    empty = empty_bands(cube, nodata=nodata)
+    if empty.any():
+        details["good_bands"] = ~empty if good_bands is None else good_bands & ~empty
     return Scene(cube, name=name, metadata=record, **{**details, "mask": mask})
-
-
-def _constant_pixels(cube: NDArray[Any], mask: NDArray[np.bool_]) -> dict[str, Any]:
-    """Count the valid pixels that hold one value in all bands, as files without a mark often do."""
-    constant = mask & (cube == cube[:, :, :1]).all(axis=2)
-    if not constant.any():
-        return {}
-    values, counts = np.unique(cube[:, :, 0][constant], return_counts=True)
-    return {
-        "constant_pixels": int(counts.max()),
-        "constant_value": values[counts.argmax()].item(),
-    }
-
-
-def _why_none(cube: NDArray[Any]) -> str:
-    """Say why no pixel is left, and what to do."""
-    if cube.dtype.kind == "f":
-        empty = np.flatnonzero(~np.isfinite(cube).any(axis=(0, 1)))
-        if 0 < len(empty) < cube.shape[2]:
-            bands = ", ".join(str(band + 1) for band in empty[:8]) + (", ..." * (len(empty) > 8))
-            return f"band {bands} is NaN in every pixel; leave such bands out of the file"
-    return (
-        f"all {cube.shape[0] * cube.shape[1]} are masked, not finite or zero in every band; "
-        "check that it is the right file and variable"
-    )
