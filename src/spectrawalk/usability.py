@@ -129,6 +129,26 @@ def constant_pixels(cube: NDArray[Any], mask: NDArray[np.bool_]) -> dict[str, An
     }
 
 
+def constant_bands(cube: NDArray[Any], mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Find the bands, shape (bands,), that have one value, or none, in all valid pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cube = np.array([[[1, 5], [2, 5], [3, 6]]])
+    >>> constant_bands(cube, mask=np.array([[True, True, False]]))
+    array([False,  True])
+    """
+    first = cube[tuple(np.argwhere(mask)[0])] if mask.any() else cube[0, 0]
+    constant = np.ones(cube.shape[2], dtype=bool)
+    for rows in _blocks(cube):
+        if not constant.any():
+            break
+        spectra = cube[rows][mask[rows]][:, constant]
+        constant[constant] = (spectra == first[constant]).all(axis=0)
+    return constant | empty_bands(cube)
+
+
 def _blocks(cube: NDArray[Any]) -> Iterator[slice]:
     rows, cols, bands = cube.shape
     step = max(1, _BLOCK_VALUES // max(1, cols * bands))
