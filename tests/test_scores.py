@@ -1,3 +1,6 @@
+import itertools
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
@@ -54,8 +57,51 @@ def test_scores_do_not_depend_on_the_numbering():
         assert getattr(score(truth, labels), measure) == getattr(score(truth, 1 - labels), measure)
 
 
-def test_bad_input():
-    with pytest.raises(DataError, match=r"\(2,\).*\(3,\)"):
-        score([1, 2], [0, 1, 1])
-    with pytest.raises(DataError, match="nothing to score"):
-        score([0, 0], [0, 1])
+def test_kappa_does_not_depend_on_the_numbering():
+    """OA and AA tie here between two matchings whose kappa differs."""
+    truth = np.array([1] * 4 + [2] * 4)
+    labels = np.array([0, 0, 1, 1, 1, 2, 2, 2])
+    found = {
+        round(score(truth, np.array(names)[labels]).kappa, 12)
+        for names in itertools.permutations(range(3))
+    }
+    assert len(found) == 1
+
+
+def test_thousands_of_clusters_are_matched_in_little_memory():
+    truth = np.repeat([1, 2, 3], 20_000)
+    labels = np.arange(60_000)
+    labels[:15] = 0
+    tracemalloc.start()
+    result = score(truth, labels)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert result.oa == pytest.approx(17 / 60_000)
+    assert peak < 200e6
+
+
+def test_masked_arrays_and_whole_floats():
+    truth = np.ma.masked_equal([1, 1, 2, 2, 9], 9)
+    labels = np.ma.MaskedArray([0.0, 0.0, 1.0, 7.0, 3.0], mask=[0, 0, 0, 1, 0])
+    assert score(truth, labels) == score([1, 1, 2, 2, 0], [0, 0, 1, -1, 3])
+
+
+@pytest.mark.parametrize(
+    ("truth", "labels", "message"),
+    [
+        ([1, 2], [0, 1, 1], r"\(2,\).*\(3,\)"),
+        ([0, 0], [0, 1], "nothing to score"),
+        ([1, 2, 1], [0, np.nan, 1], "labels hold nan at 1 of 3 pixels; .* -1 where"),
+        ([1.5, 2], [0, 1], r"ground truth hold 1\.5 at 1 of 2"),
+        ([np.inf, 1], [0, 1], "ground truth hold inf"),
+        ([1, 2], [1e300, 1], r"labels hold 1e\+300"),
+        ([1, 2], ["a", "b"], "labels hold values of type"),
+        (["a", "b"], [1, 2], "whole numbers"),
+        (None, None, "whole numbers"),
+        ([[1], [1, 2]], [0, 1], "different lengths"),
+    ],
+    ids=str,
+)
+def test_bad_input(truth, labels, message):
+    with pytest.raises(DataError, match=message):
+        score(truth, labels)

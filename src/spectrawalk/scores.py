@@ -46,9 +46,9 @@ def score(ground_truth: ArrayLike, labels: ArrayLike, *, no_label: int = -1) -> 
 
     Parameters
     ----------
-    ground_truth : array of int
-        Class of each pixel, 0 where unknown.
-    labels : array of int, same shape
+    ground_truth : array of whole numbers
+        Class of each pixel, 0 where unknown (or masked, in a masked array).
+    labels : array of whole numbers, same shape
         Cluster of each pixel. A pixel with ground truth but no cluster counts as wrong.
     no_label : int
         What stands for no cluster: -1 in ``labels_``, 0 in a map that was written to a file.
@@ -60,14 +60,15 @@ def score(ground_truth: ArrayLike, labels: ArrayLike, *, no_label: int = -1) -> 
     >>> result.oa, result.n_pixels, result.matching
     (0.8, 5, {5: 1, 7: 2})
     """
-    truth, found = np.asarray(ground_truth), np.asarray(labels)
+    truth = _whole_numbers("the ground truth", ground_truth, fill=0)
+    found = _whole_numbers("the labels", labels, fill=no_label)
     if truth.shape != found.shape:
         raise DataError(
             f"the ground truth has shape {truth.shape} but the labels have {found.shape}; "
             "give one class and one cluster per pixel."
         )
     known = truth > 0
-    truth, found = truth[known].astype(np.int64), found[known].astype(np.int64)
+    truth, found = truth[known], found[known]
     if truth.size == 0:
         raise DataError("the ground truth has no pixel above 0, so there is nothing to score.")
 
@@ -100,15 +101,82 @@ def score(ground_truth: ArrayLike, labels: ArrayLike, *, no_label: int = -1) -> 
     )
 
 
+def _whole_numbers(what: str, values: ArrayLike, fill: int) -> NDArray[np.int64]:
+    """Return `values` as integers, or say what else they are."""
+    try:
+        array = np.asarray(np.ma.filled(values, fill))
+    except ValueError:
+        raise DataError(f"{what} are lists of different lengths; give an array.") from None
+    if array.dtype.kind not in "buif":
+        raise DataError(f"{what} hold values of type {array.dtype}; give whole numbers.")
+    if array.dtype.kind in "bi":
+        return array.astype(np.int64)
+    bad = ~(np.abs(array) < 2.0**63) | (array != np.floor(array))
+    if bad.any():
+        raise DataError(
+            f"{what} hold {array[bad].flat[0]} at {np.count_nonzero(bad)} of {array.size} pixels; "
+            f"give whole numbers, {fill} where there is none."
+        )
+    return array.astype(np.int64)
+
+
 def _best_matching(
     counts: NDArray[np.int64], class_size: NDArray[np.int64]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Match clusters (rows) to classes (columns) so that they agree on the most pixels.
 
-    Several matchings can agree on as many. The higher average recall then decides (it adds less
-    than one pixel), so that the scores do not depend on how the clusters are numbered.
+    Several matchings can agree on as many. The higher average recall then decides, and then the
+    higher kappa, so that no score depends on how clusters and classes are numbered. Each question
+    is settled in whole numbers among the matchings that were best by those before it.
     """
-    recall = counts / class_size
-    agreement = counts + recall / (1 + len(class_size))
-    rows, cols = linear_sum_assignment(agreement, maximize=True)
-    return rows, cols
+    n_classes = len(class_size)
+    rows = _contenders(counts)
+    cluster_size = counts.sum(axis=1)[rows]
+    agreement = counts[rows]
+    recall = np.rint(2.0**40 * agreement / class_size)
+    by_chance = np.multiply.outer(cluster_size, class_size)
+
+    # Square, with partners that are worth nothing for those who stay alone.
+    side = max(len(rows), n_classes)
+    allowed = np.ones((side, side), dtype=bool)
+    partner = np.arange(side)
+    for gain in (agreement, recall, -by_chance):
+        cost = np.zeros((side, side))
+        cost[: len(rows), :n_classes] = -gain
+        _, partner = linear_sum_assignment(np.where(allowed, cost, np.inf))
+        allowed &= _in_some_best_matching(np.where(allowed, cost, np.inf), partner)
+    matched = np.flatnonzero(partner[: len(rows)] < n_classes)
+    return rows[matched], partner[matched]
+
+
+def _contenders(counts: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Clusters that a best matching can need: with C classes, each class's C best ones.
+
+    A class matched with any other could change to one of these that is free. There can be many
+    thousand clusters, and the matching takes the square of their number.
+    """
+    n_clusters, n_classes = counts.shape
+    if n_clusters <= n_classes:
+        return np.arange(n_clusters)
+    size = np.broadcast_to(counts.sum(axis=1)[:, None], counts.shape)
+    by_preference = np.lexsort((size, -counts), axis=0)
+    return np.unique(by_preference[:n_classes])
+
+
+def _in_some_best_matching(
+    cost: NDArray[np.float64], partner: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Pairs that occur in the matchings as cheap as this one, and in no dearer one.
+
+    These are the pairs with reduced cost 0 under the prices of the columns that solve the dual
+    problem, found by relaxation in as many rounds as there are columns, at most. Costs are whole
+    numbers, so that 0 is exact.
+    """
+    change = cost - cost[np.arange(len(cost)), partner][:, None]
+    price = np.zeros(len(cost))
+    for _ in price:
+        lower = np.minimum(price, (price[partner][:, None] + change).min(axis=0))
+        if (lower == price).all():
+            break
+        price = lower
+    return np.asarray(price[partner][:, None] + change == price)
