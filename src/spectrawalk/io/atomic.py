@@ -1,14 +1,20 @@
-"""Write a file completely or not at all."""
+"""Write a file, or several that belong together, completely or not at all."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from spectrawalk.errors import FileError
+
+_HIDDEN = ".spectrawalk-"
+_STAGE = f"{_HIDDEN}set-"  # a set that is being written; worthless if its writer dies
+_READY = f"{_HIDDEN}ready"  # a set that is whole, on its way to its place
+_GONE = f"{_HIDDEN}gone"  # names of files that the set does away with
 
 
 @contextmanager
@@ -40,7 +46,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     """
     final = Path(os.path.realpath(target))
     _check_replaceable(final)
-    temporary = final.with_name(f".spectrawalk-{secrets.token_hex(6)}{final.suffix}")
+    temporary = final.with_name(f"{_HIDDEN}{secrets.token_hex(6)}{final.suffix}")
     try:
         try:
             temporary.open("xb").close()  # find out now, not after an hour of work
@@ -49,10 +55,144 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise FileError(
-            f"'{target}' cannot be written: {error.strerror or error}; "
-            "choose another folder or file name, or make room."
-        ) from error
+        raise _cannot_write(target, error) from error
+
+
+@contextmanager
+def atomic_set(
+    folder: str | os.PathLike[str], *, remove: tuple[str, ...] = ()
+) -> Iterator[Callable[[str], Path]]:
+    """Write several files that belong together: all of them, or none.
+
+    The files are written to a hidden folder inside `folder`, under their own names. When the block
+    ends well, one rename declares that folder ready, and only then do the files move to their
+    places, in the order in which they were asked for. So, whenever the writer dies:
+
+    - each file is the old one or the new one, never a part;
+    - before the set is ready, all files are the old ones, and what was written is thrown away by
+      the next set in that folder;
+    - once it is ready, what has not moved yet is moved by the next set in that folder, or by
+      :func:`finish_set`; until then a hidden folder called ``.spectrawalk-ready`` tells that the
+      files around it are a mixture.
+
+    That holds for a process that ends, not for a machine that loses its power.
+
+    Parameters
+    ----------
+    folder : path
+        Where the files go; it must exist.
+    remove : tuple of str
+        Names of files that may be there and must not stay beside the new ones.
+
+    Yields
+    ------
+    callable
+        Gives the path to write to, for the name of a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with atomic_set(folder) as file:
+    ...     _ = file("map.dat").write_bytes(bytes(4))
+    ...     _ = file("map.hdr").write_text("ENVI")
+    >>> sorted(file.name for file in folder.iterdir())
+    ['map.dat', 'map.hdr']
+    """
+    home = Path(os.path.realpath(folder))
+    names: list[str] = []
+    try:
+        with _only_writer(home) as alone:
+            finish_set(home)
+            if alone:
+                _throw_away_stages(home)
+            stage = home / f"{_STAGE}{secrets.token_hex(6)}"
+            stage.mkdir()
+            try:
+                yield lambda name: _place_in(stage, home, name, names)
+                _declare_ready(stage, home, names, remove)
+            finally:
+                shutil.rmtree(stage, ignore_errors=True)
+            finish_set(home)
+    except OSError as error:
+        raise _cannot_write(folder, error) from error
+
+
+def finish_set(folder: str | os.PathLike[str]) -> bool:
+    """Move the files of a set to their places, if its writer died after it was whole.
+
+    Returns
+    -------
+    bool
+        Whether there was such a set.
+    """
+    home = Path(folder)
+    ready = home / _READY
+    if not ready.is_dir():
+        return False
+    gone = ready / _GONE
+    # In the order of their names, which _declare_ready begins with their place in the set.
+    for staged in sorted(file for file in ready.iterdir() if file != gone):
+        os.replace(staged, home / staged.name.partition("-")[2])
+    if gone.exists():
+        for name in gone.read_text(encoding="utf-8").splitlines():
+            (home / name).unlink(missing_ok=True)
+        gone.unlink()
+    ready.rmdir()
+    return True
+
+
+def _place_in(stage: Path, home: Path, name: str, names: list[str]) -> Path:
+    """Path of a file in the making; it keeps its name, as some formats refer to themselves."""
+    _check_replaceable(home / name)
+    if name not in names:
+        names.append(name)
+    return stage / name
+
+
+def _declare_ready(stage: Path, home: Path, names: list[str], remove: tuple[str, ...]) -> None:
+    for place, name in enumerate(names):
+        os.replace(stage / name, stage / f"{place:04d}-{name}")
+    unwanted = [name for name in remove if name not in names and (home / name).is_file()]
+    if unwanted:
+        (stage / _GONE).write_text("\n".join(unwanted), encoding="utf-8")
+    os.replace(stage, home / _READY)
+
+
+def _throw_away_stages(home: Path) -> None:
+    for left in home.glob(f"{_STAGE}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _only_writer(home: Path) -> Iterator[bool]:
+    """Hold a lock on a folder; yield whether it could be had.
+
+    It cannot on Windows and some network drives. The writers still do not harm each other then: all
+    that is lost is the right to call another's unfinished set a dead one.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield False
+        return
+    descriptor = os.open(home, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            alone = True
+        except BlockingIOError:
+            raise FileError(
+                f"'{home}' is being written to by another run; wait for its end, or choose another "
+                "folder."
+            ) from None
+        except OSError:
+            alone = False
+        yield alone
+    finally:
+        with suppress(OSError):
+            os.close(descriptor)  # gives the lock back
 
 
 def _check_replaceable(final: Path) -> None:
@@ -67,3 +207,10 @@ def _check_replaceable(final: Path) -> None:
         raise FileError(
             f"'{final}' cannot be written: it is a device or a pipe; give the name of a file."
         )
+
+
+def _cannot_write(target: str | os.PathLike[str], error: OSError) -> FileError:
+    return FileError(
+        f"'{target}' cannot be written: {error.strerror or error}; "
+        "choose another folder or file name, or make room."
+    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from io import BytesIO
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from PIL import Image
 
+from spectrawalk.cluster_map import file_codes
 from spectrawalk.errors import DataError, ParameterError
 from spectrawalk.io.atomic import atomic_path
 
@@ -35,9 +36,15 @@ def write_labels_npy(path: str | os.PathLike[str], labels: ArrayLike) -> None:
     array([[1, 2],
            [0, 2]], dtype=uint8)
     """
-    codes = _file_codes(labels)
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
-        np.save(file, codes, allow_pickle=False)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(labels_npy(labels))
+
+
+def labels_npy(labels: ArrayLike) -> bytes:
+    """Encode labels as :func:`write_labels_npy` writes them."""
+    file = BytesIO()
+    np.save(file, file_codes(labels), allow_pickle=False)
+    return file.getvalue()
 
 
 def write_labels_png(path: str | os.PathLike[str], labels: ArrayLike, colors: ArrayLike) -> None:
@@ -63,7 +70,14 @@ def write_labels_png(path: str | os.PathLike[str], labels: ArrayLike, colors: Ar
     >>> np.asarray(Image.open(path).convert("RGBA"))[0].tolist()
     [[255, 0, 0, 255], [0, 0, 255, 255], [0, 0, 0, 0]]
     """
-    codes = _file_codes(labels)
+    content = labels_png(labels, colors)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def labels_png(labels: ArrayLike, colors: ArrayLike) -> bytes:
+    """Encode labels as :func:`write_labels_png` writes them."""
+    codes = file_codes(labels)
     palette = np.asarray(colors)
     if codes.ndim != 2 or codes.size == 0:
         raise DataError(f"the labels have shape {codes.shape}; a picture needs (rows, cols).")
@@ -80,16 +94,6 @@ def write_labels_png(path: str | os.PathLike[str], labels: ArrayLike, colors: Ar
         )
     picture = Image.fromarray(codes.astype(np.uint8))
     picture.putpalette([0, 0, 0, *palette.ravel().tolist()])
-    with atomic_path(path) as temporary:
-        picture.save(temporary, format="PNG", transparency=0)
-
-
-def _file_codes(labels: ArrayLike) -> NDArray[Any]:
-    """Labels as they are in files: one higher, unsigned, as small a type as will do."""
-    array = np.asarray(labels)
-    if array.dtype.kind not in "ui" or array.min(initial=-1) < -1:
-        raise DataError(
-            f"the labels ({array.dtype}) must be integers: clusters from 0, and -1 where masked."
-        )
-    codes = array.astype(np.int64) + 1
-    return codes.astype(np.min_scalar_type(int(codes.max(initial=0))))
+    file = BytesIO()
+    picture.save(file, format="PNG", transparency=0)
+    return file.getvalue()
