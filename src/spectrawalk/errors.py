@@ -17,6 +17,10 @@ class DataError(SpectrawalkError, ValueError):
     """The pixels cannot be clustered: wrong shape, not finite, too few, all the same."""
 
 
+class DataTypeError(DataError, TypeError):
+    """The data are not numbers at all."""
+
+
 class GraphError(SpectrawalkError, ValueError):
     """The graph cannot be built from these pixels and parameters."""
 

@@ -7,38 +7,77 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from spectrawalk.errors import ParameterError
+
+_SHOWN = 60
+"""Characters of a value that an error message shows."""
+
+
+def shown(value: Any) -> str:
+    """Show any value in one short line, as error messages need it.
+
+    Examples
+    --------
+    >>> shown([1, 2]), shown(10**100)[-8:]
+    ('[1, 2]', '00000...')
+    """
+    try:
+        line = " ".join(repr(value).split())
+    except ValueError:  # Python refuses to write integers of thousands of digits
+        return "(a number of thousands of digits)"
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter asks for the automatic choice; arrays and the like never do."""
+    return isinstance(value, str) and value == "auto"
 
 
 def check_integer(name: str, value: Any, minimum: int, *, why: str = "") -> int:
     """Return `value` as an int of at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
         raise ParameterError(
-            f"{name}={value!r} cannot be used; give an integer of at least {minimum}{why}."
+            f"{name}={shown(value)} cannot be used; give an integer of at least {minimum}{why}."
         )
     return int(value)
 
 
 def check_number(name: str, value: Any, *, positive: bool = True) -> float:
     """Return `value` as a finite float above zero (or not below it)."""
-    wanted = "above 0" if positive else "of at least 0"
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, Real)
-        or not math.isfinite(value)
-        or value < 0
-        or (positive and value == 0)
-    ):
-        raise ParameterError(f"{name}={value!r} cannot be used; give a finite number {wanted}.")
-    return float(value)
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    try:
+        number = float(value) if is_number else math.nan
+    except OverflowError:  # an integer beyond the largest float
+        number = math.inf
+    if not math.isfinite(number) or number < 0 or (positive and number == 0):
+        wanted = "above 0" if positive else "of at least 0"
+        raise ParameterError(
+            f"{name}={shown(value)} cannot be used; give a finite number {wanted}."
+        )
+    return number
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str | None]) -> None:
-    """Refuse a `value` that is none of `choices`."""
+    """Refuse a `value` that is none of `choices`.
+
+    Examples
+    --------
+    >>> check_choice("window", "disk", ("square", "disk"))
+    """
     choices = tuple(choices)
-    if not any(value is choice or (value == choice and type(value) is str) for choice in choices):
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise ParameterError(f"{name}={value!r} is not known; choose one of {listed}.")
+    comparable = value is None or isinstance(value, str)  # an array would compare item by item
+    if not comparable or value not in choices:
+        *others, last = [repr(choice) for choice in choices]
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise ParameterError(f"{name}={shown(value)} is not known; choose one of {listed}.")
+
+
+def check_truth(name: str, value: Any) -> None:
+    """Refuse a `value` that is neither True nor False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name}={shown(value)} is not known; give True or False.")
 
 
 def check_seed(name: str, value: Any) -> int:

@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from spectrawalk.errors import DataError, ParameterError
+from spectrawalk.errors import DataError, DataTypeError, ParameterError
+from spectrawalk.parameters import check_choice
 from spectrawalk.scene import Scene
 
 NORMALIZATIONS = ("pixel", "global", "band", None)
 
 _SAME = 1e-12
 """Spectra that differ by less than this share of the largest value differ by rounding only."""
+
+_SQUARABLE = 1e140
+"""Values up to this can be squared and summed over any image; so can differences from 1 / this."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +55,18 @@ class Pixels:
         return image
 
 
-def take_pixels(X: Any, mask: Any = None) -> Pixels:
+def take_pixels(X: Any, mask: Any = None, *, at_least: int = 2) -> Pixels:
     """Take the valid pixels out of a cube, a Scene or a table.
 
     Parameters
     ----------
     X : Scene, array of shape (rows, cols, bands), or array of shape (samples, bands)
+        Of a masked array, the pixels are valid that are masked in no band.
     mask : array of bool, optional
-        True where a pixel is valid; one value per pixel. With a Scene, valid pixels are those that
-        both masks call valid.
+        True where a pixel is valid; one value per pixel. With a Scene or a masked array, valid
+        pixels are those that both masks call valid.
+    at_least : int
+        How many valid pixels there must be.
 
     Examples
     --------
@@ -71,55 +78,117 @@ def take_pixels(X: Any, mask: Any = None) -> Pixels:
     if isinstance(X, Scene):
         cube, valid = X.cube, X.mask
     else:
-        cube = np.asarray(X)
-        valid = np.ones(cube.shape[:-1], dtype=bool)
+        cube, valid = _as_array(X), ~_hidden(X)
     if cube.ndim not in (2, 3):
         raise DataError(
             f"the data have {cube.ndim} dimensions, shape {cube.shape}; give a cube of shape "
             "(rows, cols, bands) or a table of shape (samples, bands)."
         )
     if mask is not None:
-        mask = np.asarray(mask)
-        if mask.shape != valid.shape:
-            raise DataError(
-                f"the mask has shape {mask.shape} but the data have {valid.shape} pixels; "
-                "give one value per pixel, True where it is valid."
-            )
-        if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-            raise DataError("the mask holds values other than 0 and 1; give True where valid.")
-        valid = valid & mask.astype(bool)
+        valid = valid & _as_mask(mask, valid.shape)
     if cube.dtype.kind not in "buif":
         raise DataError(f"the data are of type {cube.dtype}; give real numbers.")
-    spectra = np.ascontiguousarray(cube[valid], dtype=np.float64)
-    _check_spectra(spectra, n_masked=valid.size - len(spectra))
+    with np.errstate(over="ignore"):  # numbers beyond float64 become infinite, refused below
+        spectra = np.ascontiguousarray(cube[valid], dtype=np.float64)
+    _check_spectra(spectra, n_masked=valid.size - len(spectra), at_least=at_least)
     return Pixels(spectra, valid)
 
 
-def take_input(estimator: BaseEstimator, X: Any, mask: Any) -> Pixels:
+def take_input(
+    estimator: BaseEstimator, X: Any, mask: Any, *, reset: bool = True, at_least: int = 2
+) -> Pixels:
     """Take the pixels out of what was given to ``estimator.fit``, and note their bands there.
 
     Tables go through scikit-learn's own checks, so that names of columns, sparse matrices and the
     like are met as users of scikit-learn expect.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, mask, at_least
+        As in :func:`take_pixels`.
+    reset : bool
+        Whether to note the bands; otherwise they must be as many as those noted.
     """
     if isinstance(X, (str, PathLike)):
         raise DataError(
             f"'{X!s}' is the name of a file, not data; give spectrawalk.read_scene({str(X)!r})."
         )
-    if isinstance(X, Scene) or np.ndim(X) >= 3:
-        pixels = take_pixels(X, mask)
-        estimator.n_features_in_ = pixels.spectra.shape[1]
+    if isinstance(X, Scene) or _n_dimensions(X) >= 3:
+        pixels = take_pixels(X, mask, at_least=at_least)
+        _note_bands(estimator, pixels.spectra.shape[1], reset)
         return pixels
     try:
         # Masked rows may hold anything, so that what is finite is checked after masking.
-        table = validate_data(
-            estimator, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0
+        with np.errstate(over="ignore"):
+            table = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=np.float64,
+                ensure_all_finite=False,
+                ensure_min_samples=0,
+            )
+    except (ValueError, TypeError) as error:
+        kind = DataTypeError if isinstance(error, TypeError) else DataError
+        # The first line ends in a colon where scikit-learn shows the data below it.
+        lines = [line.strip() for line in str(error).splitlines()]
+        advice = [line for line in lines[1:] if line.startswith("Reshape your data")]
+        raise kind(" ".join([lines[0].removesuffix(":").rstrip(".") + ".", *advice])) from None
+    if isinstance(X, np.ma.MaskedArray):
+        table = np.ma.MaskedArray(table, mask=np.ma.getmaskarray(X))
+    return take_pixels(table, mask, at_least=at_least)
+
+
+def _note_bands(estimator: BaseEstimator, n_bands: int, reset: bool) -> None:
+    if reset:
+        estimator.n_features_in_ = n_bands
+        vars(estimator).pop("feature_names_in_", None)  # of an earlier table
+    elif n_bands != estimator.n_features_in_:
+        raise DataError(
+            f"the data have {n_bands} bands but the model was fitted to "
+            f"{estimator.n_features_in_}; give data with the same bands in the same order."
         )
-    except ValueError as error:
-        raise DataError(str(error).splitlines()[0]) from None
-    return take_pixels(table, mask)
 
 
-def _check_spectra(spectra: NDArray[np.float64], n_masked: int) -> None:
+def _as_array(X: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(X)
+    except ValueError:
+        raise DataError(
+            "the data are lists of different lengths; give an array of shape "
+            "(rows, cols, bands) or (samples, bands)."
+        ) from None
+
+
+def _n_dimensions(X: Any) -> int:
+    """Count the dimensions, without a copy where X knows them."""
+    return X.ndim if hasattr(X, "ndim") else _as_array(X).ndim
+
+
+def _hidden(X: Any) -> NDArray[np.bool_]:
+    """Pixels that a masked array masks in any band; none in other arrays."""
+    if isinstance(X, np.ma.MaskedArray) and X.ndim > 0:
+        return np.asarray(np.ma.getmaskarray(X).any(axis=-1))
+    return np.zeros(np.shape(X)[:-1], dtype=bool)
+
+
+def _as_mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    try:
+        mask = np.asarray(np.ma.filled(mask, False))
+    except ValueError:
+        raise DataError("the mask is made of lists of different lengths.") from None
+    if mask.shape != shape:
+        raise DataError(
+            f"the mask has shape {mask.shape} but the data have {shape} pixels; "
+            "give one value per pixel, True where it is valid."
+        )
+    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+        raise DataError("the mask holds values other than 0 and 1; give True where valid.")
+    return mask.astype(bool)
+
+
+def _check_spectra(spectra: NDArray[np.float64], n_masked: int, at_least: int) -> None:
     n, n_bands = spectra.shape
     if n == 0:
         raise DataError(
@@ -134,7 +203,7 @@ def _check_spectra(spectra: NDArray[np.float64], n_masked: int) -> None:
             "1 feature(s): the data have a single band, and a spectrum needs at least 2; "
             "check that the bands are the last axis."
         )
-    if n == 1:
+    if n < at_least:
         raise DataError("there is only one valid pixel (1 sample); clustering needs at least 2.")
     bad = n - np.count_nonzero(np.isfinite(spectra).all(axis=1))
     if bad:
@@ -142,6 +211,49 @@ def _check_spectra(spectra: NDArray[np.float64], n_masked: int) -> None:
             f"{bad} of {n} valid pixels hold NaN or infinite values (NaN, inf); leave them out "
             "with `mask`, for example mask=np.isfinite(cube).all(axis=2)."
         )
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How the spectra of one image were scaled, so that those of another can be scaled alike.
+
+    Values are divided by `peak`, then by `length`. The peak is a power of two near the largest
+    value: it keeps the squares of very large or small values finite, and costs no digit.
+
+    Attributes
+    ----------
+    how : {"pixel", "global", "band", None}
+    peak, length : ndarray, one value, or one per band
+        Both 1 where nothing is shared: ``"pixel"`` scales each spectrum by itself.
+    """
+
+    how: str | None
+    peak: NDArray[np.float64]
+    length: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: NDArray[np.float64], how: str | None) -> Scaling:
+        """Find the scaling of the spectra X, shape (n, bands)."""
+        check_choice("normalize", how, NORMALIZATIONS)
+        peak, length = np.ones(()), np.ones(())
+        if how == "global":
+            peak = _power_of_two(_largest(X, axis=None))
+            mean = np.sqrt(np.square(X / peak).sum(axis=1)).mean()
+            length = np.asarray(mean if mean > 0 else 1.0)
+        elif how == "band":
+            peak = _power_of_two(_largest(X, axis=0))
+            length = _lengths(X / peak, axis=0)
+        return cls(how, peak, length)
+
+    def apply(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scale the spectra X, shape (n, bands), of this image or another one."""
+        if self.how is None:
+            return X
+        if self.how == "pixel":
+            X = X / _power_of_two(_largest(X, axis=1))[:, None]
+            return X / _lengths(X, axis=1)[:, None]
+        with np.errstate(over="ignore"):  # another image can be far brighter
+            return X / self.peak / self.length
 
 
 def normalize_spectra(X: NDArray[np.float64], how: str | None) -> NDArray[np.float64]:
@@ -162,31 +274,45 @@ def normalize_spectra(X: NDArray[np.float64], how: str | None) -> NDArray[np.flo
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    if how not in NORMALIZATIONS:
-        raise ParameterError(
-            f"normalize={how!r} is not known; choose one of 'pixel', 'global', 'band' or None."
-        )
-    if how is None:
-        return X
-    # Dividing by the largest value first keeps the squares of very large or small values finite.
-    peak = float(np.abs(X).max())
-    if peak == 0:
-        return X
-    X = X / peak
-    if how == "global":
-        return X / np.sqrt(np.square(X).sum(axis=1)).mean()
-    axis = 1 if how == "pixel" else 0
-    length = np.sqrt(np.square(X).sum(axis=axis, keepdims=True))
-    return X / np.where(length > 0, length, 1.0)
+    return Scaling.of(X, how).apply(X)
+
+
+def _largest(X: NDArray[np.float64], axis: int | None) -> NDArray[np.float64]:
+    """Largest absolute value along an axis, without a copy of all values."""
+    return np.maximum(X.max(axis=axis), -X.min(axis=axis))
+
+
+def _power_of_two(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Largest power of two that is not above each value; 1 for 0."""
+    _, exponent = np.frexp(values)
+    return np.where(values > 0, np.ldexp(1.0, exponent - 1), 1.0)
+
+
+def _lengths(X: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Euclidean lengths along an axis; 1 for 0, so that one can divide by them."""
+    length = np.sqrt(np.square(X).sum(axis=axis))
+    return np.where(length > 0, length, 1.0)
 
 
 def check_distinct(X: NDArray[np.float64], normalize: str | None) -> None:
-    """Refuse pixels that are all the same: they have no clusters, only rounding errors."""
-    if np.ptp(X, axis=0).max() <= _SAME * np.abs(X).max():
-        after = "" if normalize is None else f" after normalize={normalize!r}"
+    """Refuse pixels whose distances tell nothing: all the same, or not to be squared in float64."""
+    after = "" if normalize is None else f" after normalize={normalize!r}"
+    largest = float(_largest(X, axis=None))
+    if largest > _SQUARABLE:
+        raise DataError(
+            f"values as large as {largest:.3g}{after} have distances too large for a number; "
+            "scale them down, or use normalize='pixel'."
+        )
+    spread = float(np.ptp(X, axis=0).max())
+    if spread <= _SAME * largest:
         raise DataError(
             f"all {len(X)} valid pixels have the same spectrum{after}, so there is nothing to "
             "cluster; check that the right variable and bands were read."
+        )
+    if spread < 1 / _SQUARABLE:
+        raise DataError(
+            f"values that differ by {spread:.3g} at most{after} have distances too small for a "
+            "number; scale them up, or use normalize='pixel'."
         )
 
 
@@ -194,4 +320,11 @@ def add_jitter(X: NDArray[np.float64], scale: float, seed: int) -> NDArray[np.fl
     """Add Gaussian noise of standard deviation `scale`, to tell identical pixels apart."""
     if scale == 0:
         return X
-    return X + np.random.default_rng(seed).normal(scale=scale, size=X.shape)
+    with np.errstate(over="ignore"):
+        noisy = X + np.random.default_rng(seed).normal(scale=scale, size=X.shape)
+    if not np.isfinite(noisy).all():
+        raise ParameterError(
+            f"jitter={scale:.3g} makes values too large for a number; give a smaller one, below "
+            "the noise of the sensor."
+        )
+    return noisy

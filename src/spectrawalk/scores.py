@@ -106,16 +106,16 @@ def _whole_numbers(what: str, values: ArrayLike, fill: int) -> NDArray[np.int64]
     try:
         array = np.asarray(np.ma.filled(values, fill))
     except ValueError:
-        raise DataError(f"{what} are lists of different lengths; give an array.") from None
+        raise DataError(f"found lists of different lengths in {what}; give an array.") from None
     if array.dtype.kind not in "buif":
-        raise DataError(f"{what} hold values of type {array.dtype}; give whole numbers.")
+        raise DataError(f"found values of type {array.dtype} in {what}; give whole numbers.")
     if array.dtype.kind in "bi":
         return array.astype(np.int64)
     bad = ~(np.abs(array) < 2.0**63) | (array != np.floor(array))
     if bad.any():
         raise DataError(
-            f"{what} hold {array[bad].flat[0]} at {np.count_nonzero(bad)} of {array.size} pixels; "
-            f"give whole numbers, {fill} where there is none."
+            f"found {array[bad].flat[0]} in {what}, and whole numbers missing at "
+            f"{np.count_nonzero(bad)} of {array.size} pixels; give {fill} where there is none."
         )
     return array.astype(np.int64)
 
