@@ -75,7 +75,7 @@ class Orthorectification:
             new_rows[window],
             new_cols[window],
             self.crs,
-            _moved(self.transform, window[0].start, window[1].start),
+            move_transform(self.transform, window[0].start, window[1].start),
         )
 
 
@@ -275,7 +275,7 @@ class Scene:
             cube=cube,
             mask=mask,
             ground_truth=None if truth is None else truth[rows, cols].copy(),
-            transform=_moved(self.transform, rows.start, cols.start),
+            transform=move_transform(self.transform, rows.start, cols.start),
             orthorectify=None if lookup is None else lookup.crop(rows, cols),
             metadata=self._metadata_of_part(rows, cols, cube, mask),
         )
@@ -389,7 +389,7 @@ def _checked_transform(transform: Any, name: str) -> Transform | None:
     return numbers
 
 
-def _moved(transform: Transform | None, row: int, col: int) -> Transform | None:
+def move_transform(transform: Transform | None, row: int, col: int) -> Transform | None:
     """Move the origin of a transform to another pixel."""
     if transform is None:
         return None

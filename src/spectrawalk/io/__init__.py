@@ -5,16 +5,20 @@ entry in ``FORMATS`` of :mod:`spectrawalk.io.reading`.
 """
 
 from spectrawalk.io.atomic import atomic_path
+from spectrawalk.io.masks import read_mask
 from spectrawalk.io.reading import read_array, read_ground_truth, read_scene
 from spectrawalk.io.scenes import scene_from_cube
 from spectrawalk.io.writers import write_labels_npy, write_labels_png
+from spectrawalk.io.xarray_scene import scene_from_xarray
 
 __all__ = [
     "atomic_path",
     "read_array",
     "read_ground_truth",
+    "read_mask",
     "read_scene",
     "scene_from_cube",
+    "scene_from_xarray",
     "write_labels_npy",
     "write_labels_png",
 ]

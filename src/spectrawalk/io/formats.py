@@ -13,11 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.errors import FileError, SpectrawalkError
-from spectrawalk.io.scenes import scene_from_cube
-from spectrawalk.scene import Scene
+from spectrawalk.io.scenes import scene_from_part
+from spectrawalk.io.selection import Selection, Wanted, read_part
+from spectrawalk.scene import Scene, Transform
 
 HEAD_BYTES = 1024
 """How much of a file's beginning a format sees to recognise it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """A raster of one band, for masks and ground truth.
+
+    Attributes
+    ----------
+    values : ndarray of shape (rows, cols)
+    nodata : float or None
+        Value that stands for no data.
+    crs : str or None
+        As in :class:`~spectrawalk.Scene`, as is `transform`.
+    transform : tuple of 6 floats or None
+    """
+
+    values: NDArray[Any]
+    nodata: float | None = None
+    crs: str | None = None
+    transform: Transform | None = None
 
 
 class Format(ABC):
@@ -35,18 +56,40 @@ class Format(ABC):
     extensions: tuple[str, ...]
 
     @abstractmethod
-    def recognises(self, head: bytes) -> bool:
-        """Whether a file that begins with `head` (at most `HEAD_BYTES`) is of this kind."""
+    def recognises(self, path: Path, head: bytes) -> bool:
+        """Whether the file at `path`, which begins with `head`, is of this kind.
+
+        `head` is empty for a folder, and holds at most `HEAD_BYTES`.
+        """
 
     @abstractmethod
-    def read_scene(
-        self, path: Path, variable: str | None, nodata: float | None, bands_first: bool
-    ) -> Scene:
+    def read_scene(self, path: Path, wanted: Wanted) -> Scene:
         """Read the cube, its mask and what else the file knows about it."""
 
     @abstractmethod
+    def read_plane(self, path: Path, variable: str | None) -> Plane:
+        """Read a raster of a single band."""
+
     def read_ground_truth(self, path: Path, variable: str | None) -> NDArray[np.int64]:
         """Read a (rows, cols) map of classes."""
+        return _as_classes(path, self.read_plane(path, variable).values)
+
+
+def only_band(path: Path, cube: NDArray[Any]) -> NDArray[Any]:
+    """Take the single band out of a cube, and refuse more of them."""
+    if cube.shape[2] != 1:
+        raise FileError(f"'{path}' has {cube.shape[2]} bands where a single one is needed.")
+    return cube[:, :, 0]
+
+
+def refuse_array_options(path: Path, wanted: Wanted, name: str) -> None:
+    """Refuse what only makes sense for files of bare arrays."""
+    for option, given in (
+        ("--variable (variable= in Python)", wanted.variable is not None),
+        ("--bands-first (bands_first= in Python)", wanted.bands_first),
+    ):
+        if given:
+            raise FileError(f"'{path}' is {name}, which needs no {option}; leave it out.")
 
 
 @dataclass(frozen=True)
@@ -76,7 +119,7 @@ class Variable:
 
     def is_array(self, ndim: int) -> bool:
         """Whether it has `ndim` axes of real numbers and is not empty."""
-        return self.is_numeric and len(self.shape) == ndim and 0 not in self.shape
+        return self.is_numeric and len(self.shape) == ndim and min(self.shape) > 0
 
 
 class ArrayFormat(Format):
@@ -87,31 +130,39 @@ class ArrayFormat(Format):
         """Read the headers of all variables."""
 
     @abstractmethod
-    def read_variable(self, path: Path, variable: Variable) -> NDArray[Any]:
-        """Read one variable, rows first."""
+    def read_variable(
+        self, path: Path, variable: Variable, part: Selection | None = None, order: str = "rcb"
+    ) -> NDArray[Any]:
+        """Read one variable, rows first; or a part of it as a cube, its axes being `order`."""
 
-    def read_scene(
-        self, path: Path, variable: str | None, nodata: float | None, bands_first: bool
-    ) -> Scene:
+    def read_scene(self, path: Path, wanted: Wanted) -> Scene:
         """Read the cube: the variable of that name, or the only one with three axes."""
-        chosen = self._choose_cube(path, variable)
+        chosen = self._choose_cube(path, wanted.variable)
         record = {"file": str(path), "format": self.name}
         if chosen.name:
             record["variable"] = chosen.name
-        cube = self.read_array(path, chosen)
-        if bands_first:
-            cube = np.moveaxis(cube, 0, -1)
-        return scene_from_cube(
-            cube, name=path.stem, source=f"'{path}'", nodata=nodata, metadata=record
-        )
+        order = "brc" if wanted.bands_first else "rcb"
+        n_rows, n_cols, n_bands = (chosen.shape[order.index(axis)] for axis in "rcb")
+        selection = wanted.select(n_rows, n_cols, n_bands)
+        cube = self.read_array(path, chosen, selection, order)
+        return scene_from_part(cube, selection, path=path, nodata=wanted.nodata, metadata=record)
+
+    def read_plane(self, path: Path, variable: str | None) -> Plane:
+        """Read the variable of that name, or the only one with two axes."""
+        if variable is None:
+            variables = self.headers(path)
+            planes = [each for each in variables if each.is_array(2) and min(each.shape) > 1]
+            _check_only_one(path, planes, variables, "2-D array (rows, cols) of numbers")
+            return Plane(self.read_array(path, planes[0]))
+        chosen = self.find(path, variable)
+        if not chosen.is_array(2):
+            raise FileError(f"'{path}': {chosen} is not a 2-D array (rows, cols) of numbers.")
+        return Plane(self.read_array(path, chosen))
 
     def read_ground_truth(self, path: Path, variable: str | None) -> NDArray[np.int64]:
         """Read the classes: the variable of that name, or the only 2-D one of whole numbers."""
         if variable is not None:
-            chosen = self.find(path, variable)
-            if not chosen.is_array(2):
-                raise FileError(f"'{path}': {chosen} is not a 2-D array (rows, cols) of numbers.")
-            return _as_classes(path, self.read_array(path, chosen))
+            return _as_classes(path, self.read_plane(path, variable).values)
         # Whole numbers are often stored as floats, so only the values tell a map from the rest.
         variables = self.headers(path)
         planes = [each for each in variables if each.is_array(2) and min(each.shape) > 1]
@@ -132,10 +183,12 @@ class ArrayFormat(Format):
         _check_only_one(path, cubes, variables, wanted)
         return cubes[0]
 
-    def read_array(self, path: Path, variable: Variable) -> NDArray[Any]:
+    def read_array(
+        self, path: Path, variable: Variable, part: Selection | None = None, order: str = "rcb"
+    ) -> NDArray[Any]:
         """Read one variable; the complaints of the libraries become a FileError."""
         with damage_reported(path):
-            array = np.asarray(self.read_variable(path, variable))
+            array = np.asarray(self.read_variable(path, variable, part, order))
         if array.dtype.kind not in "buif":
             raise FileError(f"'{path}' holds {array.dtype} values; real numbers are needed.")
         return array
@@ -175,6 +228,11 @@ def damage_reported(path: Path) -> Iterator[None]:
         raise FileError(
             f"'{path}' is damaged or cut short ({reason}); get or write the file again."
         ) from error
+
+
+def part_of(array: Any, part: Selection | None, order: str) -> NDArray[Any]:
+    """Cut the wanted part out of an array, or out of a file that acts as one."""
+    return np.asarray(array) if part is None else read_part(array, part, order)
 
 
 def _check_only_one(

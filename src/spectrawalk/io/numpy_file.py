@@ -12,7 +12,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from spectrawalk.errors import FileError
-from spectrawalk.io.formats import ArrayFormat, Variable
+from spectrawalk.io.formats import ArrayFormat, Variable, part_of
+from spectrawalk.io.selection import Selection
 
 
 class NumpyFile(ArrayFormat):
@@ -21,7 +22,7 @@ class NumpyFile(ArrayFormat):
     name = "a NumPy file"
     extensions = (".npy",)
 
-    def recognises(self, head: bytes) -> bool:
+    def recognises(self, path: Path, head: bytes) -> bool:
         """See the base class."""
         return head.startswith(npy.MAGIC_PREFIX)
 
@@ -30,10 +31,12 @@ class NumpyFile(ArrayFormat):
         with path.open("rb") as file:
             return [_read_header(file, path, "", path.stat().st_size)]
 
-    def read_variable(self, path: Path, variable: Variable) -> NDArray[Any]:
+    def read_variable(
+        self, path: Path, variable: Variable, part: Selection | None = None, order: str = "rcb"
+    ) -> NDArray[Any]:
         """See the base class."""
-        array: NDArray[Any] = np.load(path, allow_pickle=False)
-        return array
+        array = np.load(path, allow_pickle=False, mmap_mode=None if part is None else "r")
+        return part_of(array, part, order)
 
 
 class NumpyArchive(ArrayFormat):
@@ -42,7 +45,7 @@ class NumpyArchive(ArrayFormat):
     name = "a NumPy archive"
     extensions = (".npz",)
 
-    def recognises(self, head: bytes) -> bool:
+    def recognises(self, path: Path, head: bytes) -> bool:
         """See the base class."""
         return head.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
@@ -57,11 +60,12 @@ class NumpyArchive(ArrayFormat):
                         variables.append(_read_header(file, path, name, member.file_size))
         return variables
 
-    def read_variable(self, path: Path, variable: Variable) -> NDArray[Any]:
+    def read_variable(
+        self, path: Path, variable: Variable, part: Selection | None = None, order: str = "rcb"
+    ) -> NDArray[Any]:
         """See the base class."""
         with np.load(path, allow_pickle=False) as archive:
-            array: NDArray[Any] = archive[variable.name]
-        return array
+            return part_of(archive[variable.name], part, order)
 
 
 def _read_header(file: IO[bytes], path: Path, name: str, size: int) -> Variable:

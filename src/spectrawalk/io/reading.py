@@ -7,43 +7,76 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from spectrawalk.errors import FileError
-from spectrawalk.io.formats import HEAD_BYTES, ArrayFormat, Format
+from spectrawalk.io.emit_file import EmitFile
+from spectrawalk.io.enmap_file import EnmapProduct
+from spectrawalk.io.envi_file import EnviFile
+from spectrawalk.io.formats import HEAD_BYTES, ArrayFormat, Format, Plane
+from spectrawalk.io.geotiff_file import GeotiffFile
+from spectrawalk.io.hdf5 import is_hdf5
 from spectrawalk.io.matlab_file import MatlabFile
 from spectrawalk.io.numpy_file import NumpyArchive, NumpyFile
+from spectrawalk.io.prisma_file import PrismaFile
+from spectrawalk.io.selection import Wanted
+from spectrawalk.io.zarr_store import ZarrStore
 from spectrawalk.scene import Scene
 
-FORMATS: tuple[Format, ...] = (NumpyFile(), NumpyArchive(), MatlabFile())
+FORMATS: tuple[Format, ...] = (
+    NumpyFile(),
+    NumpyArchive(),
+    EmitFile(),
+    PrismaFile(),
+    MatlabFile(),
+    EnmapProduct(),  # before GeoTIFF, which its image is
+    GeotiffFile(),
+    EnviFile(),  # last, as only a header beside them tells that bare values are meant
+    ZarrStore(),
+)
 
 
 def read_scene(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Any,
     *,
     variable: str | None = None,
     nodata: float | None = None,
     bands_first: bool = False,
+    rows: slice | None = None,
+    cols: slice | None = None,
+    bands: ArrayLike | None = None,
 ) -> Scene:
-    """Read a hyperspectral cube.
+    """Read a hyperspectral cube, or a part of one.
+
+    What a file holds decides how it is read, not its extension: ENVI (the header or the binary
+    file), GeoTIFF, MATLAB version 5 or 7.3, NumPy, EMIT L2A, PRISMA L2D, EnMAP L2A (the folder, its
+    METADATA.XML or its image) and Zarr.
 
     Parameters
     ----------
-    path : path
-        A ``.npy``, ``.npz`` or ``.mat`` file (MATLAB version 5 or 7.3) with a cube of shape
-        (rows, cols, bands).
+    path : path, or xarray.DataArray
+        The file or folder; or an array in memory, see
+        :func:`~spectrawalk.io.scene_from_xarray`.
     variable : str, optional
         Which array, in a file with several. Not needed if only one has three axes.
     nodata : float, optional
-        Value that stands for no data: a pixel with it in any band is masked.
+        Value that stands for no data: a pixel with it in any band is masked. By default what the
+        file says; NaN turns that off.
     bands_first : bool
-        Whether the array has the shape (bands, rows, cols), as rasterio and GDAL give it.
+        Whether an array has the shape (bands, rows, cols), as rasterio and GDAL give it. Only for
+        files of bare arrays.
+    rows, cols : slice, optional
+        Part of the image to read; no more than that is read where the format allows it.
+    bands : array of int or bool, optional
+        Bands to read, counted from 0.
 
     Returns
     -------
     Scene
-        Named after the file. Pixels with a NaN or infinite band, or zero in all bands, are masked;
-        ``metadata`` says how many.
+        Named after the file. Pixels with a NaN, infinite or no-data value in any band, or zero in
+        all bands, are masked; ``metadata`` says how many. Bands that are bad or empty do not count.
+        Values are those of the file: scale factors are noted in ``metadata``, not applied, but for
+        PRISMA, whose two cubes have different ones.
 
     Raises
     ------
@@ -62,8 +95,26 @@ def read_scene(
     >>> scene.name, scene.shape, scene.n_bands
     ('field', (4, 5), 30)
     """
+    wanted = Wanted(variable, nodata, bands_first, rows, cols, bands)
+    if not isinstance(path, (str, os.PathLike)):
+        return _scene_in_memory(path, wanted)
     path = Path(path)
-    return _find_format(path).read_scene(path, variable, nodata, bands_first)
+    return find_format(path).read_scene(path, wanted)
+
+
+def _scene_in_memory(data: Any, wanted: Wanted) -> Scene:
+    """Make a Scene of a DataArray, and cut the wanted part out of it."""
+    if not (hasattr(data, "dims") and hasattr(data, "coords")):
+        raise FileError(
+            f"a {type(data).__name__} is neither the name of a file nor an xarray DataArray; give "
+            "arrays to spectrawalk.Scene."
+        )
+    from spectrawalk.io.xarray_scene import scene_from_xarray
+
+    scene = scene_from_xarray(data, nodata=wanted.nodata)
+    if wanted.rows is not None or wanted.cols is not None:
+        scene = scene.crop(wanted.rows or slice(None), wanted.cols or slice(None))
+    return scene if wanted.bands is None else scene.select_bands(wanted.bands)
 
 
 def read_ground_truth(
@@ -94,45 +145,62 @@ def read_ground_truth(
            [2, 2]])
     """
     path = Path(path)
-    return _find_format(path).read_ground_truth(path, variable)
+    return find_format(path).read_ground_truth(path, variable)
+
+
+def read_plane(path: str | os.PathLike[str], *, variable: str | None = None) -> Plane:
+    """Read a raster of a single band with its place on the map."""
+    path = Path(path)
+    return find_format(path).read_plane(path, variable)
 
 
 def read_array(path: str | os.PathLike[str], variable: str) -> NDArray[Any]:
     """Read one named array of real numbers, of any shape, from a ``.mat`` or ``.npz`` file."""
     path = Path(path)
-    file_format = _find_format(path)
+    file_format = find_format(path)
     if not isinstance(file_format, ArrayFormat):
         raise FileError(f"'{path}' is {file_format.name}, which has no named arrays.")
     return file_format.read_array(path, file_format.find(path, variable))
 
 
-def _find_format(path: Path) -> Format:
-    """Find the format that both the name and the first bytes of a file speak for."""
+def find_format(path: Path) -> Format:
+    """Find the format by what a file holds; its extension only helps to say what is wrong."""
     head = _read_head(path)
-    suffix = path.suffix.lower()
-    by_name = [each for each in FORMATS if suffix in each.extensions]
-    if not by_name:
-        known = ", ".join(extension for each in FORMATS for extension in each.extensions)
-        found = f"the extension '{path.suffix}'" if path.suffix else "no extension"
-        raise FileError(
-            f"'{path}' has {found}; files that can be read end in {known}, so save the cube as one "
-            "of these, rows x cols x bands."
-        )
-    for each in by_name:
-        if each.recognises(head):
+    for each in FORMATS:
+        if each.recognises(path, head):
             return each
-    by_content = [each for each in FORMATS if each.recognises(head)]
-    advice = (
-        f"it looks like {by_content[0].name}, so rename it to end in {by_content[0].extensions[0]}"
-        if by_content
-        else "get or write the file again"
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        raise FileError(
+            f"'{path}' is a folder, and neither a Zarr store nor an EnMAP product; give the file "
+            "inside it that holds the scene."
+        )
+    if is_hdf5(head):
+        raise FileError(
+            f"'{path}' is an HDF5 file, but neither MATLAB 7.3 (named .mat) nor EMIT L2A nor "
+            "PRISMA L2D; save its cube as one of the formats that can be read."
+        )
+    by_name = [each for each in FORMATS if suffix in each.extensions]
+    if by_name and isinstance(by_name[0], EnviFile) and suffix != ".hdr":
+        raise FileError(
+            f"'{path}' needs an ENVI header that describes it, and there is no "
+            f"'{path.stem}.hdr' beside it; put it there."
+        )
+    if by_name:
+        raise FileError(
+            f"'{path}' is named {suffix} but is not {by_name[0].name}; get or write the file again."
+        )
+    known = ", ".join(dict.fromkeys(each.extensions[0] for each in FORMATS))
+    found = f"the extension '{path.suffix}'" if path.suffix else "no extension"
+    raise FileError(
+        f"'{path}' has {found} and holds nothing that is known; scenes that can be read mostly end "
+        f"in {known}."
     )
-    raise FileError(f"'{path}' is named {suffix} but is not {by_name[0].name}; {advice}.")
 
 
 def _read_head(path: Path) -> bytes:
     if path.is_dir():
-        raise FileError(f"'{path}' is a folder; give the file inside it that holds the scene.")
+        return b""
     if not path.exists():
         raise FileError(f"'{path}' does not exist; check the spelling and the folder.")
     if not path.is_file():  # opening a pipe would wait for ever

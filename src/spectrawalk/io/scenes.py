@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.errors import FileError
-from spectrawalk.scene import Scene
+from spectrawalk.io.selection import Selection
+from spectrawalk.scene import Orthorectification, Scene, Transform, move_transform
 from spectrawalk.usability import constant_pixels, empty_bands, unusable_pixels
 
 
@@ -79,3 +81,42 @@ def scene_from_cube(
     if empty.any():
         details["good_bands"] = ~empty if good_bands is None else good_bands & ~empty
     return Scene(cube, name=name, metadata=record, **{**details, "mask": mask})
+
+
+def scene_from_part(
+    cube: NDArray[Any],
+    selection: Selection,
+    *,
+    path: Path,
+    metadata: Mapping[str, Any],
+    nodata: float | None = None,
+    mask: NDArray[np.bool_] | None = None,
+    wavelengths: NDArray[np.float64] | None = None,
+    fwhm: NDArray[np.float64] | None = None,
+    good_bands: NDArray[np.bool_] | None = None,
+    band_names: tuple[str, ...] | None = None,
+    crs: str | None = None,
+    transform: Transform | None = None,
+    orthorectify: Orthorectification | None = None,
+) -> Scene:
+    """Make a Scene of the part of an image that was read, and of what is known about the whole.
+
+    `cube` and `mask` are those of the part; all other fields belong to the whole image.
+    """
+    if orthorectify is not None and selection.is_part:
+        orthorectify = orthorectify.crop(selection.rows, selection.cols)
+    return scene_from_cube(
+        cube,
+        name=path.stem,
+        source=f"'{path}'",
+        nodata=nodata,
+        mask=mask,
+        metadata={**metadata, **selection.record},
+        wavelengths=selection.pick(wavelengths),
+        fwhm=selection.pick(fwhm),
+        good_bands=selection.pick(good_bands),
+        band_names=selection.pick(band_names),
+        crs=crs,
+        transform=move_transform(transform, selection.rows.start, selection.cols.start),
+        orthorectify=orthorectify,
+    )

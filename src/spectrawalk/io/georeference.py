@@ -1,0 +1,103 @@
+"""Coordinate reference systems and transforms in the ways that files write them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from spectrawalk.scene import Transform
+
+_UTM_EPSG = {
+    "wgs84": {"north": 32600, "south": 32700},
+    "nad83": {"north": 26900},
+    "northamerica1983": {"north": 26900},
+    "nad27": {"north": 26700},
+    "northamerica1927": {"north": 26700},
+    "etrs89": {"north": 25800},
+}
+_GEOGRAPHIC_EPSG = {"wgs84": 4326, "nad83": 4269, "northamerica1983": 4269, "etrs89": 4258}
+
+
+def to_wkt(crs: Any) -> str | None:
+    """Write a coordinate reference system as WKT; None where it is not understood.
+
+    Parameters
+    ----------
+    crs : str, int or object with ``to_wkt``
+        WKT (ESRI's dialect too), ``"EPSG:32633"``, a PROJ string, or the number of an EPSG code.
+
+    Examples
+    --------
+    >>> to_wkt(4326)[:15]
+    'GEOGCS["WGS 84"'
+    >>> to_wkt("nonsense") is None
+    True
+    """
+    from rasterio.crs import CRS
+    from rasterio.errors import CRSError
+
+    if crs is None or crs == "":
+        return None
+    try:
+        if isinstance(crs, int):
+            return str(CRS.from_epsg(crs).to_wkt())
+        text = crs.to_wkt() if hasattr(crs, "to_wkt") else str(crs)
+        return str(CRS.from_user_input(text, morph_from_esri_dialect=True).to_wkt()) or None
+    except (CRSError, ValueError, OverflowError):
+        return None
+
+
+def parse_map_info(parts: Sequence[str]) -> tuple[Transform | None, str | None]:
+    """Read ``map info`` of an ENVI header.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        Projection, column and row of the tie point (1 is the outer edge of the first pixel), its
+        x and y, the size of a pixel, then zone, hemisphere and datum, and ``key=value`` pairs.
+
+    Returns
+    -------
+    transform : tuple of 6 floats or None
+        None if the numbers cannot be read.
+    crs : str or None
+        As WKT, where projection and datum are well known.
+
+    Examples
+    --------
+    >>> info = "UTM, 1, 1, 500000, 4000000, 30, 30, 13, North, WGS-84, units=Meters"
+    >>> transform, crs = parse_map_info(info.split(", "))
+    >>> transform
+    (30.0, 0.0, 500000.0, 0.0, -30.0, 4000000.0)
+    >>> crs[:30]
+    'PROJCS["WGS 84 / UTM zone 13N"'
+    """
+    options = dict(part.lower().split("=", 1) for part in parts if "=" in part)
+    plain = [part.strip() for part in parts if "=" not in part]
+    try:
+        col, row, x, y, width, height = (float(number) for number in plain[1:7])
+        angle = math.radians(float(options.get("rotation", 0)))
+    except ValueError:
+        return None, None
+    # Turned counter-clockwise about the tie point.
+    cosine, sine = math.cos(angle), math.sin(angle)
+    a, b, d, e = width * cosine, height * sine, width * sine, -height * cosine
+    transform = (a, b, x - a * (col - 1) - b * (row - 1), d, e, y - d * (col - 1) - e * (row - 1))
+    if not all(map(math.isfinite, transform)) or a * e == b * d:
+        return None, None
+    return transform, to_wkt(_epsg_of(plain))
+
+
+def _epsg_of(plain: Sequence[str]) -> int | None:
+    projection = plain[0].lower()
+    datum = re.sub(r"[^a-z0-9]", "", plain[-1].lower())
+    if projection.startswith("geographic"):
+        return _GEOGRAPHIC_EPSG.get(datum)
+    if projection == "utm" and len(plain) >= 10 and plain[7].isdecimal():
+        zone = int(plain[7])
+        base = _UTM_EPSG.get(datum, {}).get(plain[8].lower())
+        if base is not None and 1 <= zone <= 60:
+            return base + zone
+    return None
