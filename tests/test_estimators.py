@@ -1,19 +1,18 @@
-"""The estimators' contract: shapes, masks, invariances, bad input, scikit-learn's own checks."""
+"""The estimators' contract: shapes, masks, bad input, scikit-learn's own checks."""
 
-import os
-import subprocess
-import sys
-
-import numba
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import spectrawalk
-from spectrawalk import DL, DLSS, SRDL, Scene
+from spectrawalk import DL, DLSS, SRDL, Scene, progress
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import SpectrawalkError
+from spectrawalk.estimators import STAGES
+from spectrawalk.parameters import shown
 
 
 @parametrize_with_checks([SRDL(), DLSS(), DL(), SRDL(n_clusters=3, symmetrize=None)])
@@ -139,6 +138,46 @@ class TestResults:
         # The consensus of the denser stripe reaches over its border, so this is not 1.
         assert adjusted_rand_score(truth, model.labels_.ravel()) > 0.4
 
+    @pytest.mark.parametrize("window", ["square", "disk"])
+    @pytest.mark.parametrize("huge", [2**31, 2**62, 2**63 - 1, 10**30, np.uint64(2**64 - 1)])
+    def test_huge_radii_mean_the_whole_image(self, stripes, window, huge):
+        """They wrapped around in the kernels' 64 bits."""
+        whole = max(stripes.shape) if window == "square" else 2 * max(stripes.shape)
+        expected = small(radius=whole, window=window, consensus_radius=whole).fit(stripes)
+        found = small(radius=huge, window=window, consensus_radius=huge).fit(stripes)
+        np.testing.assert_array_equal(found.labels_, expected.labels_)
+
+    def test_integers_of_few_bits(self, stripes):
+        few = {"radius": np.int8(100), "n_neighbors": np.int8(100), "density_neighbors": np.int8(5)}
+        plain = {name: int(value) for name, value in few.items()}
+        np.testing.assert_array_equal(
+            small(**few).fit(stripes).labels_, small(**plain).fit(stripes).labels_
+        )
+
+    def test_masked_arrays(self, stripes):
+        hidden = np.zeros(stripes.cube.shape, dtype=bool)
+        hidden[4, 5, 2] = hidden[7:9, 20:, :] = True
+        cube = np.ma.MaskedArray(np.where(hidden, np.nan, stripes.cube), mask=hidden)
+        expected = small().fit(stripes, mask=~hidden.any(axis=2)).labels_
+        np.testing.assert_array_equal(small().fit(cube).labels_, expected)
+        table = small().fit(cube.reshape(-1, 20)).labels_
+        np.testing.assert_array_equal(table == -1, (expected == -1).ravel())
+
+    def test_self_tuning_scales_with_its_factor(self, scene):
+        """A large factor leaves the graph as good as unweighted, whatever the scales were."""
+        coordinates = [
+            small(sigma=sigma, sigma_factor=factor).fit(scene).coordinates_
+            for sigma, factor in (("self-tuning", 1.0), ("self-tuning", 1e6), (1e6, 1.0))
+        ]
+        np.testing.assert_allclose(coordinates[1], coordinates[2], atol=1e-6)
+        assert np.abs(coordinates[0] - coordinates[2]).max() > 1e-3
+
+    def test_stages_are_reported_in_order(self, scene):
+        heard = []
+        with progress.listen(lambda stage, done, total: heard.append(stage)):
+            small().fit(scene)
+        assert tuple(dict.fromkeys(heard)) == STAGES
+
     def test_disconnected_graph_is_no_error(self):
         rng = np.random.default_rng(0)
         cube = rng.normal(size=(12, 40, 5)) * 0.01 + 1
@@ -150,78 +189,6 @@ class TestResults:
             assert model.n_components_ == 2
             truth = np.where(np.arange(40) < 20, 0, 1) * np.ones((12, 1))
             assert adjusted_rand_score(truth[mask], model.labels_[mask]) == 1
-
-
-class TestInvariance:
-    def test_threads_and_runs(self, tmp_path):
-        """The same bytes on 1 and 2 threads, and in a new process."""
-        code = (
-            "import numba, numpy as np, sys; numba.set_num_threads(int(sys.argv[1]));"
-            "from spectrawalk import SRDL, DLSS;"
-            "from spectrawalk.datasets import make_scene;"
-            "scene = make_scene((40, 40), n_bands=40, random_state=3);"
-            "fits = [SRDL().fit(scene), DLSS(n_clusters=4, symmetrize=None).fit(scene)];"
-            "sys.stdout.buffer.write(b''.join("
-            "a.tobytes() for f in fits for a in (f.labels_, f.mode_score_, f.coordinates_)))"
-        )
-        outputs = []
-        for threads in ("1", "2"):
-            environment = os.environ | {
-                "NUMBA_NUM_THREADS": "2",
-                "OPENBLAS_NUM_THREADS": threads,
-                "OMP_NUM_THREADS": threads,
-            }
-            done = subprocess.run(
-                [sys.executable, "-c", code, threads],
-                capture_output=True,
-                env=environment,
-                check=True,
-            )
-            outputs.append(done.stdout)
-        assert len(outputs[0]) > 10_000
-        assert outputs[0] == outputs[1]
-
-    @pytest.mark.parametrize("seed", range(10))
-    def test_seeds_do_not_matter_without_jitter(self, seed):
-        scene = make_scene((20, 20), n_bands=20, random_state=seed)
-        model = small(random_state=seed).fit(scene)
-        threads = numba.get_num_threads()
-        try:
-            numba.set_num_threads(1)
-            again = small(random_state=None).fit(scene)
-        finally:
-            numba.set_num_threads(threads)
-        assert model.labels_.tobytes() == again.labels_.tobytes()
-
-    def test_jitter_depends_on_the_seed_alone(self, scene):
-        densities = [
-            small(jitter=0.01, random_state=seed).fit(scene).density_ for seed in (1, 1, 2)
-        ]
-        np.testing.assert_array_equal(densities[0], densities[1])
-        assert (densities[0] != densities[2]).any()
-
-    @pytest.mark.parametrize("seed", range(3))
-    @pytest.mark.parametrize("window", ["square", "disk"])
-    def test_flips_and_rotations(self, seed, window):
-        cube = make_scene((22, 17), n_bands=20, random_state=seed).cube
-        expected = small(window=window).fit(cube).labels_
-        for turns in range(4):
-            for flip in (False, True):
-                turned = np.rot90(cube, turns)
-                turned = turned[:, ::-1] if flip else turned
-                labels = small(window=window).fit(np.ascontiguousarray(turned)).labels_
-                labels = labels[:, ::-1] if flip else labels
-                labels = np.rot90(labels, -turns)
-                assert adjusted_rand_score(expected.ravel(), labels.ravel()) == 1
-
-    @pytest.mark.parametrize("kind", [SRDL, DLSS, DL])
-    def test_a_border_without_data_changes_nothing(self, scene, kind):
-        model = kind(n_clusters=3, n_eigenpairs=6).fit(scene)
-        padded = np.pad(scene.cube, ((3, 1), (0, 5), (0, 0)), constant_values=np.nan)
-        mask = np.pad(scene.mask, ((3, 1), (0, 5)))
-        again = kind(n_clusters=3, n_eigenpairs=6).fit(padded, mask=mask)
-        np.testing.assert_array_equal(again.labels_[3:-1, :-5], model.labels_)
-        np.testing.assert_array_equal(again.density_[3:-1, :-5], model.density_)
 
 
 class TestBadInput:
@@ -261,8 +228,20 @@ class TestBadInput:
             ({"max_clusters": 1}, "max_clusters=1"),
             ({"random_state": "x"}, "random_state='x'"),
             ({"time": 1e9}, "smaller time"),
+            ({"time": 10**400}, "time=1000"),
+            ({"n_clusters": 10**5000}, "thousands of digits"),
+            ({"radius": np.True_}, "radius="),
+            ({"radius": np.float64(3)}, "radius="),
+            ({"consensus_radius": 1.0}, "consensus_radius=1.0"),
+            ({"density_bandwidth": float("nan")}, "density_bandwidth=nan"),
+            ({"jitter": 1e308}, "jitter=1e\\+308"),
+            ({"normalize": np.array([1, 2])}, "normalize=array"),
+            ({"n_eigenpairs": np.array([2, 3])}, "n_eigenpairs=array"),
+            ({"density_bandwidth": np.array([1.0, 2.0])}, "density_bandwidth=array"),
+            ({"n_clusters": np.array([2, 3])}, "n_clusters=array"),
+            ({"sigma": np.array([1.0, 2.0])}, "sigma=array"),
         ],
-        ids=str,
+        ids=shown,
     )
     def test_parameters(self, options, message):
         with pytest.raises(SpectrawalkError, match=message) as caught:
@@ -303,6 +282,89 @@ class TestBadInput:
         with pytest.raises(SpectrawalkError, match=r"underflow.*sigma"):
             SRDL(n_clusters=3, normalize=None).fit(indian_pines_subset)
 
+    @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e155, 1e200, 1e300])
+    @pytest.mark.parametrize("kind", [SRDL, DL])
+    def test_values_without_distances(self, scale, kind):
+        with pytest.raises(SpectrawalkError, match="for a number"):
+            kind(n_clusters=2, normalize=None).fit(self.cube.astype(float) * scale)
+        for how in ("pixel", "global", "band"):
+            expected = kind(n_clusters=2, normalize=how).fit(self.cube).labels_
+            scaled = self.cube.astype(float) * scale
+            found = kind(n_clusters=2, normalize=how).fit(scaled).labels_
+            assert adjusted_rand_score(expected.ravel(), found.ravel()) == 1
+
+    @pytest.mark.parametrize(
+        "data",
+        [None, {}, [], 3.0, [[1, 2], [1]], [[[1, 2], [1]]], (i for i in range(3))],
+        ids=["None", "dict", "empty", "number", "ragged table", "ragged cube", "generator"],
+    )
+    def test_no_data_at_all(self, data):
+        with pytest.raises(SpectrawalkError) as caught:
+            SRDL().fit(data)
+        assert "\n" not in str(caught.value)
+
+    def test_sparse_tables(self):
+        with pytest.raises(SpectrawalkError, match=r"[Ss]parse"):
+            DL().fit(csr_array(self.cube.reshape(-1, 5)))
+
+    def test_fewer_valid_pixels_than_clusters(self):
+        mask = np.zeros((8, 9), dtype=bool)
+        mask[2, 3:6] = True
+        with pytest.raises(SpectrawalkError, match="n_clusters=4 but there are only 3 valid"):
+            SRDL(n_clusters=4).fit(self.cube, mask=mask)
+        assert SRDL(n_clusters=3).fit(self.cube, mask=mask).n_clusters_ == 3
+
+    def test_too_many_parts(self):
+        """Each would take an eigenvector as long as the image."""
+        mask = np.zeros((500, 500), dtype=bool)
+        mask[::3, ::3] = True
+        cube = np.random.default_rng(0).uniform(size=(500, 500, 2))
+        with pytest.raises(SpectrawalkError, match=r"27889 parts.*358 are the most; .*'bridge'"):
+            SRDL(n_clusters=3, radius=2, components="split").fit(cube, mask=mask)
+
+    @pytest.mark.parametrize(
+        "setting",
+        [
+            {"stage1": "bad"},
+            {"open_parent": "bad"},
+            {"own_vote": "bad"},
+            {"consensus_radius": -1},
+            {"max_clusters": 1},
+        ],
+        ids=str,
+    )
+    def test_relabel_checks_what_it_uses(self, setting):
+        model = SRDL(n_clusters=2).fit(self.cube).set_params(**setting)
+        with pytest.raises(SpectrawalkError, match=next(iter(setting))):
+            model.relabel(3)
+
+    @pytest.mark.parametrize("n_clusters", [0, 73, 10**5000, "many", 2.0, None], ids=shown)
+    def test_relabel_for_impossible_numbers(self, n_clusters):
+        model = SRDL(n_clusters=2).fit(self.cube)
+        with pytest.raises(SpectrawalkError, match="n_clusters="):
+            model.relabel(n_clusters)
+
+    def test_a_failed_fit_leaves_the_model_as_it_was(self, tmp_path):
+        model = SRDL(n_clusters=2, n_neighbors=10).fit(self.cube)
+        before = vars(model).copy()
+        model.set_params(time=1e9)  # only the last stage finds it too long
+        with pytest.raises(SpectrawalkError, match="smaller time"):
+            model.fit(self.cube[1:, 2:, :4])
+        assert vars(model).keys() == before.keys()
+        assert all(vars(model)[name] is before[name] for name in before if name != "time")
+        fresh = SRDL(n_clusters=2, time=1e9)
+        with pytest.raises(SpectrawalkError, match="smaller time"):
+            fresh.fit(self.cube)
+        assert not [name for name in vars(fresh) if name.endswith("_")]
+        with pytest.raises(NotFittedError):
+            fresh.save(tmp_path / "model.npz")
+
+    def test_names_of_columns_do_not_outlive_their_table(self):
+        table = pd.DataFrame(self.cube.reshape(-1, 5), columns=list("abcde"))
+        model = DL(n_clusters=2).fit(table)
+        assert list(model.feature_names_in_) == list("abcde")
+        assert not hasattr(model.fit(self.cube), "feature_names_in_")
+
     def test_a_file_name_is_not_data(self):
         with pytest.raises(SpectrawalkError, match="read_scene"):
             SRDL().fit("scene.mat")
@@ -336,44 +398,24 @@ class TestBadInput:
             SRDL.from_paper("pavia")
 
 
-class TestSavedModels:
-    def test_round_trip(self, fitted, scene, tmp_path):
-        path = tmp_path / "model.npz"
-        fitted.save(path)
-        loaded = spectrawalk.load(path)
-        assert type(loaded) is SRDL
-        assert loaded.get_params() == fitted.get_params()
-        for name, value in vars(fitted).items():
-            np.testing.assert_array_equal(getattr(loaded, name), value)
-        np.testing.assert_array_equal(loaded.relabel(6), fitted.relabel(6))
-        np.testing.assert_array_equal(SRDL.load(path).labels_, fitted.labels_)
-        assert [entry.name for entry in tmp_path.iterdir()] == ["model.npz"]
+class TestPaperSettings:
+    def test_kennedy_space_center(self):
+        common = {"n_clusters": 4, "n_eigenpairs": 10, "symmetrize": None}
+        own = {
+            SRDL: {"radius": 20},
+            DLSS: {"stage1": "most-frequent-first", "open_parent": "open", "own_vote": True},
+            DL: {},
+        }
+        for kind, settings in own.items():
+            assert (
+                kind.from_paper("ksc-subset").get_params()
+                == kind().get_params() | common | settings
+            )
 
-    def test_table_and_other_classes(self, scene, tmp_path):
-        model = DL(n_clusters=2).fit(scene.cube.reshape(-1, scene.n_bands)[:200])
-        model.save(tmp_path / "dl.npz")
-        loaded = DL.load(tmp_path / "dl.npz")
-        np.testing.assert_array_equal(loaded.relabel(3), model.relabel(3))
-        with pytest.raises(SpectrawalkError, match="holds a DL model, not SRDL"):
-            SRDL.load(tmp_path / "dl.npz")
+    def test_subclasses_have_their_parents_settings(self):
+        class Mine(SRDL):
+            pass
 
-    def test_bad_files(self, fitted, tmp_path):
-        with pytest.raises(SpectrawalkError, match="no model file"):
-            SRDL.load(tmp_path / "none.npz")
-        np.savez(tmp_path / "other.npz", a=np.ones(3))
-        with pytest.raises(SpectrawalkError, match="not a saved spectrawalk model"):
-            SRDL.load(tmp_path / "other.npz")
-        fitted.save(tmp_path / "model.npz")
-        whole = (tmp_path / "model.npz").read_bytes()
-        for length in (0, 10, len(whole) // 2, len(whole) - 5):
-            (tmp_path / "cut.npz").write_bytes(whole[:length])
-            with pytest.raises(SpectrawalkError, match=r"cut\.npz"):
-                SRDL.load(tmp_path / "cut.npz")
-
-    def test_unfitted_models_have_nothing_to_save(self, tmp_path):
-        from sklearn.exceptions import NotFittedError
-
-        with pytest.raises(NotFittedError):
-            SRDL().save(tmp_path / "model.npz")
-        with pytest.raises(NotFittedError):
-            SRDL().relabel(2)
+        model = Mine.from_paper("indian-pines-subset")
+        assert type(model) is Mine
+        assert model.get_params() == SRDL.from_paper("indian-pines-subset").get_params()

@@ -190,7 +190,7 @@ def _as_mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
 
 def _check_spectra(spectra: NDArray[np.float64], n_masked: int, at_least: int) -> None:
     n, n_bands = spectra.shape
-    if n == 0:
+    if n == 0 and at_least > 0:
         raise DataError(
             f"there is no valid pixel (n_samples = 0): all {n_masked} are masked."
             if n_masked
@@ -237,11 +237,11 @@ class Scaling:
         check_choice("normalize", how, NORMALIZATIONS)
         peak, length = np.ones(()), np.ones(())
         if how == "global":
-            peak = _power_of_two(_largest(X, axis=None))
+            peak = power_of_two(_largest(X, axis=None))
             mean = np.sqrt(np.square(X / peak).sum(axis=1)).mean()
             length = np.asarray(mean if mean > 0 else 1.0)
         elif how == "band":
-            peak = _power_of_two(_largest(X, axis=0))
+            peak = power_of_two(_largest(X, axis=0))
             length = _lengths(X / peak, axis=0)
         return cls(how, peak, length)
 
@@ -250,7 +250,7 @@ class Scaling:
         if self.how is None:
             return X
         if self.how == "pixel":
-            X = X / _power_of_two(_largest(X, axis=1))[:, None]
+            X = X / power_of_two(_largest(X, axis=1))[:, None]
             return X / _lengths(X, axis=1)[:, None]
         with np.errstate(over="ignore"):  # another image can be far brighter
             return X / self.peak / self.length
@@ -282,7 +282,7 @@ def _largest(X: NDArray[np.float64], axis: int | None) -> NDArray[np.float64]:
     return np.maximum(X.max(axis=axis), -X.min(axis=axis))
 
 
-def _power_of_two(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def power_of_two(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Largest power of two that is not above each value; 1 for 0."""
     _, exponent = np.frexp(values)
     return np.where(values > 0, np.ldexp(1.0, exponent - 1), 1.0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from spectrawalk.errors import SceneNotFoundError
-from spectrawalk.estimators import DL, DLSS, PAPER_SCENES, SRDL
+from spectrawalk.estimators import DL, DLSS, SRDL
+from spectrawalk.presets import PAPER_SCENES
 
 _FAMILY: dict[str, type[Any]] = {"srdl": SRDL, "dlss": DLSS, "dl": DL}
 

@@ -1,0 +1,39 @@
+"""Settings that reproduce the paper's rows, scene by scene (docs/decisions/paper-settings.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spectrawalk.parameters import check_choice
+
+PAPER_SCENES = ("indian-pines-subset", "salinas-a", "ksc-subset")
+
+
+def paper_settings(method: str, scene: str) -> dict[str, Any]:
+    """Parameters that come nearest to the paper's row for a method and a scene.
+
+    Parameters
+    ----------
+    method : {"SRDL", "DLSS", "DL"}
+    scene : {"indian-pines-subset", "salinas-a", "ksc-subset"}
+
+    Examples
+    --------
+    >>> paper_settings("SRDL", "ksc-subset")
+    {'n_clusters': 4, 'n_eigenpairs': 10, 'symmetrize': None, 'radius': 20}
+    """
+    check_choice("scene", scene, PAPER_SCENES)
+    settings: dict[str, Any] = {
+        "n_clusters": {"indian-pines-subset": 3, "salinas-a": 6, "ksc-subset": 4}[scene],
+        "n_eigenpairs": {"indian-pines-subset": 10, "salinas-a": 6, "ksc-subset": 10}[scene],
+        "symmetrize": None,
+    }
+    if method == "SRDL":
+        # The paper prints 20 for Salinas A, which hangs on the last digits of two eigenvalues;
+        # 12 gives its row dependably.
+        settings["radius"] = {"indian-pines-subset": 8, "salinas-a": 12, "ksc-subset": 20}[scene]
+    elif scene == "salinas-a":
+        settings["symmetrize"] = "max"
+    elif method == "DLSS":
+        settings |= {"stage1": "most-frequent-first", "open_parent": "open", "own_vote": True}
+    return settings
