@@ -6,7 +6,6 @@ import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import numpy as np
@@ -20,12 +19,14 @@ from spectrawalk import SRDL
 from spectrawalk.cli import main
 from spectrawalk.cli.cluster import cluster
 from spectrawalk.cli.console import BarClock, OneLineErrors, StageClock
-from spectrawalk.cli.report import describe_clusters, explain_number, find_doubts
+from spectrawalk.cli.outputs import expected_results
+from spectrawalk.cli.report import describe_clusters
 from spectrawalk.datasets import make_scene
 from spectrawalk.estimators import STAGES
 from spectrawalk.palette import cluster_colors
 
-SMALL = ["--neighbors", "20", "--eigenpairs", "5", "--quiet"]
+PICTURES = ["--neighbors", "20", "--eigenpairs", "5", "--quiet"]
+SMALL = ["--no-report", *PICTURES]
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +132,7 @@ def test_defaults_are_those_of_the_library():
 
 def test_cluster_writes_labels_map_and_overview(cube, here):
     np.save("field.npy", cube)
-    result = run("cluster", "field.npy", "-k", 3, "-o", "new/folder", *SMALL)
+    result = run("cluster", "field.npy", "-k", 3, "-o", "new/folder", *PICTURES)
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
 
@@ -143,11 +144,7 @@ def test_cluster_writes_labels_map_and_overview(cube, here):
     np.testing.assert_array_equal(pixels, cluster_colors(3)[expected])
     with Image.open("new/folder/overview.png") as picture:
         assert picture.width == 1800
-    assert {file.name for file in Path("new/folder").iterdir()} == {
-        "labels.npy",
-        "labels.png",
-        "overview.png",
-    }
+    assert {file.name for file in Path("new/folder").iterdir()} == set(expected_results())
 
 
 def test_cluster_sums_up_what_it_found(cube, here):
@@ -207,7 +204,7 @@ def test_cluster_says_how_the_result_was_made(cube, here):
 def test_any_file_name_gives_all_results_and_no_noise(cube, here):
     name = "cost $5 ^_{$ 水田" + "a" * 150
     np.save(f"{name}.npy", cube)
-    code, out, err = finish(start("cluster", f"{name}.npy", "-k", 3, "-o", "out", *SMALL))
+    code, out, err = finish(start("cluster", f"{name}.npy", "-k", 3, "-o", "out", *PICTURES))
     assert (code, err) == (0, "")
     assert Path("out/overview.png").stat().st_size > 0
     assert "left out" not in out
@@ -217,7 +214,7 @@ def test_any_file_name_gives_all_results_and_no_noise(cube, here):
 def test_a_file_name_that_is_not_unicode(cube, here):
     np.save("field.npy", cube)
     Path("field.npy").rename("f\udcffeld.npy")
-    code, _, err = finish(start("cluster", "f\udcffeld.npy", "-k", 3, "-o", "out", *SMALL))
+    code, _, err = finish(start("cluster", "f\udcffeld.npy", "-k", 3, "-o", "out", *PICTURES))
     assert (code, err) == (0, "")
     assert Path("out/overview.png").stat().st_size > 0
 
@@ -228,14 +225,11 @@ def test_a_picture_that_cannot_be_drawn_is_left_out(cube, here, monkeypatch):
 
     monkeypatch.setattr("spectrawalk.figures.overview", fail)
     np.save("field.npy", cube)
-    result = run("cluster", "field.npy", "-k", 3, "-o", "out", "--save-model", *SMALL)
+    result = run("cluster", "field.npy", "-k", 3, "-o", "out", "--save-model", *PICTURES)
     assert result.exit_code == 0, result.output
-    assert "overview.png was left out: it could not be drawn (no ink)." in result.stdout
-    assert {file.name for file in Path("out").iterdir()} == {
-        "labels.npy",
-        "labels.png",
-        "model.npz",
-    }
+    assert "overview.png was left out: it could not be made (no ink)." in result.stdout
+    expected = {*expected_results(), "model.npz"} - {"overview.png"}
+    assert {file.name for file in Path("out").iterdir()} == expected
 
 
 def test_no_file_of_an_earlier_run_passes_for_one_of_this(cube, here):
@@ -391,12 +385,13 @@ def test_without_matplotlib_the_picture_is_left_out_and_the_rest_written(cube, h
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from spectrawalk.cli import main\n"
-        f"main(['cluster', 'field.npy', '-k', '3', '-o', 'out', *{SMALL}])"
+        f"main(['cluster', 'field.npy', '-k', '3', '-o', 'out', *{PICTURES}])"
     )
     done = run_python(code)
     assert done.returncode == 0, done.stderr
     assert 'pip install "spectrawalk[figures]"' in done.stdout
-    assert {file.name for file in Path("out").iterdir()} == {"labels.npy", "labels.png"}
+    expected = set(expected_results()) - {"overview.png", "report.html"}
+    assert {file.name for file in Path("out").iterdir()} == expected
 
 
 def test_a_file_name_that_the_terminal_cannot_show_is_no_trouble(cube, here, monkeypatch):
@@ -423,7 +418,7 @@ def test_a_reader_that_leaves_early_does_not_stop_the_work(arguments, cube, here
     os.close(ours)
     code, _, err = finish(process)
     assert (code, err) == (0, "")
-    assert Path("out/overview.png").exists() is bool(arguments)
+    assert Path("out/labels.tif").exists() is bool(arguments)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are another thing there")
@@ -482,7 +477,7 @@ BAD_FILES = {
     "4-D": ("bad.npy", save, lambda cube: cube[None], [], "3-D array"),
     "one band": ("bad.npy", save, lambda cube: cube[..., :1], [], "single band"),
     "K above the pixels": ("bad.npy", save, np.array, ["-k", 321], "Error: -k 321 but there"),
-    "constant": ("bad.npy", save, np.ones_like, [], "same spectrum"),
+    "constant": ("bad.npy", save, np.ones_like, [], "one value everywhere"),
     "underflow": (
         "bad.npy", save, lambda cube: cube * 1e6, ["--normalize", "none"], "sigma",
     ),
@@ -588,90 +583,7 @@ def test_errors_can_be_caught_when_called_from_python(here):
         main(["cluster"], standalone_mode=False)
 
 
-# demo
-
-
-@pytest.mark.scene
-def test_demo_shows_the_paper_beside_the_scores_and_can_be_repeated(here):
-    for _ in range(2):
-        code, out, err = finish(start("demo"))
-        assert code == 0, err
-    rows = re.findall(r"(SRDL|DLSS|DL) +. +" + r" . +".join([r"([\d.]+)"] * 6), out)
-    table = {method: [float(value) for value in values] for method, *values in rows}
-    assert [table["SRDL"][place] for place in (1, 3, 5)] == [0.89, 0.92, 0.83]
-    assert [table["DLSS"][place] for place in (1, 3, 5)] == [0.85, 0.82, 0.75]
-    assert [table["DL"][place] for place in (1, 3, 5)] == [0.67, 0.62, 0.44]
-    for ours, theirs in (
-        values[place : place + 2] for values in table.values() for place in (0, 2, 4)
-    ):
-        assert ours == pytest.approx(theirs, abs=0.02)
-    assert "window radius 8" in out
-    assert "spectrawalk cluster FILE" in out
-    for name in ("labels.npy", "labels.png", "overview.png"):
-        assert str(Path("spectrawalk-demo", name)) in out
-        assert Path("spectrawalk-demo", name).stat().st_size > 0
-
-
-def test_demo_keeps_what_is_in_another_folder(here):
-    Path("mine").mkdir()
-    Path("mine/labels.npy").write_text("precious")
-    result = run("demo", "-o", "mine")
-    assert_one_line_error(result.exit_code, result.stderr)
-    assert Path("mine/labels.npy").read_text() == "precious"
-
-
-@pytest.mark.scene
-def test_demo_may_be_told_its_own_folder(here):
-    Path("spectrawalk-demo").mkdir()
-    Path("spectrawalk-demo/labels.npy").write_text("of an earlier run")
-    assert run("demo", "-o", "./spectrawalk-demo/", "--quiet").exit_code == 0
-
-
-def test_demo_without_its_scene_says_how_to_get_it(here):
-    code = (
-        "import sys; sys.modules['tensorly'] = None\n"
-        "from spectrawalk.cli import main\n"
-        "main(['demo'])"
-    )
-    nowhere = "http://127.0.0.1:9"  # a proxy that does not answer: no network
-    done = run_python(
-        code,
-        SPECTRAWALK_DATA="",
-        XDG_CACHE_HOME=str(here / "cache"),
-        HTTPS_PROXY=nowhere,
-        https_proxy=nowhere,
-    )
-    assert_one_line_error(done.returncode, done.stderr)
-    assert "Indian_pines_corrected.mat" in done.stderr
-    assert 'pip install "spectrawalk[demo]"' in done.stderr
-    assert not Path("spectrawalk-demo").exists()
-
-
 # What is printed
-
-
-def test_a_clear_number_of_clusters_is_just_stated():
-    curve = np.array([8.0, 7.0, 6.0, 1.0, 0.9, 0.0])
-    assert explain_number(curve, 3, 30) == (
-        "the number of clusters was chosen: 3, the largest drop of D_t from K = 2 to 30: "
-        "6.00-fold; "
-        "the runner-up is 2 with 1.17-fold"
-    )
-
-
-def test_an_unclear_number_of_clusters_is_called_so():
-    curve = np.array([8.0, 7.0, 4.0, 2.0, 1.9])
-    assert explain_number(curve, 3, 30).endswith("not a clear choice, so look at -k 2 too")
-
-
-def test_the_runner_up_is_sought_where_the_number_was():
-    curve = np.array([8.0, 7.0, 6.0, 1.0, 0.9, 1e-9])
-    assert "the runner-up is 2 " in explain_number(curve, 3, 4)
-
-
-def test_a_number_without_alternatives_is_explained():
-    assert explain_number(np.array([2.0, 1.0]), 2, 30).endswith("as many as can be told apart")
-    assert explain_number(np.array([4.0, 2.0, 1.0]), 2, 30).endswith("2.00-fold")
 
 
 def test_a_terminal_with_colors_shows_them(cube):
@@ -685,44 +597,6 @@ def test_a_terminal_with_colors_shows_them(cube):
         describe_clusters(console, scene, model)
         assert ("\x1b[48;2;0;114;178m" in file.getvalue()) is shown
         assert "#0072b2" in file.getvalue()
-
-
-def made_up_model(sizes, **changes):
-    settings = {"n_components_": 1, "components": "bridge", "exact_density_": True, "radius": 8}
-    labels = np.repeat(np.arange(len(sizes)), sizes)
-    return SimpleNamespace(labels_=labels, n_clusters_=len(sizes), **settings | changes)
-
-
-@pytest.mark.parametrize(
-    ("model", "expected"),
-    [
-        (made_up_model([50, 50]), []),
-        (made_up_model([50]), []),
-        (made_up_model([90, 10]), []),
-        (
-            made_up_model([91, 9]),
-            ["cluster 1 holds 91.0% of the pixels: try another --radius or -k"],
-        ),
-        (
-            made_up_model([50, 40, 4], radius=None),
-            ["1 cluster has fewer than 5 pixels: try another --neighbors or -k"],
-        ),
-        (
-            made_up_model([50, 40], n_components_=3),
-            ["the graph fell into 3 parts, which were joined by their best matches"],
-        ),
-        (made_up_model([50, 40], n_components_=3, components="split"), []),
-        (
-            made_up_model([50, 40], exact_density_=False),
-            [
-                "the density comes from a limited search, as the scene is large; labels hardly "
-                "change"
-            ],
-        ),
-    ],
-)
-def test_doubtful_results_are_called_so(model, expected):
-    assert find_doubts(model) == expected
 
 
 def test_doubts_are_printed(cube, here):

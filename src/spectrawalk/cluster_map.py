@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectrawalk.errors import DataError, ParameterError
 from spectrawalk.palette import cluster_colors
-
-if TYPE_CHECKING:
-    from spectrawalk.scene import Scene
-
-Transform = tuple[float, float, float, float, float, float]
+from spectrawalk.scene import Scene, Transform
 
 _SEMI_MAJOR, _FLATTENING = 6_378_137.0, 1 / 298.257223563  # WGS 84, in metres
 
@@ -105,13 +101,7 @@ def map_of(scene: Scene, labels: NDArray[np.integer], n_clusters: int) -> Cluste
 def to_map_grid(scene: Scene, image: NDArray[Any], fill: float) -> NDArray[Any]:
     """Carry an image in the scene's geometry over to the map's, `fill` where it has no pixel."""
     lookup = scene.orthorectify
-    if lookup is None:
-        return image
-    rows, cols = lookup.rows, lookup.cols
-    known = (rows >= 0) & (cols >= 0)
-    carried = np.full(rows.shape, fill, dtype=image.dtype)
-    carried[known] = image[rows[known], cols[known]]
-    return carried
+    return image if lookup is None else lookup.apply(image, fill)
 
 
 def file_codes(labels: ArrayLike, n_clusters: int = 0) -> NDArray[Any]:

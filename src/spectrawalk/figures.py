@@ -96,7 +96,7 @@ def overview(scene: Scene, model: Any, *, scores: Scores | None = None) -> Figur
     for ax, (title, image) in zip(axes, maps, strict=True):
         draw_map(ax, image, title, origin=origin)
     _draw_modes(axes[-1], model.modes_, labels.shape, colors, origin)
-    _draw_mode_curve(curve_axes, model, colors)
+    draw_mode_curve(curve_axes, model, colors)
     sizes = np.bincount(labels[labels >= 0], minlength=len(colors))
     draw_spectra(spectra_axes, scene, cluster_spectra(scene, labels), sizes, colors)
     return figure
@@ -367,7 +367,7 @@ def ink_on(color: NDArray[np.float64]) -> str:
     return "black" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "white"
 
 
-def _draw_mode_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:
+def draw_mode_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:
     """Draw the largest D_t in order, the modes in their clusters' colours, on a log scale."""
     n_clusters = model.n_clusters_
     D_t = model.mode_score_[np.isfinite(model.mode_score_)]

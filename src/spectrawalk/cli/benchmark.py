@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spectrawalk.cli.cluster import find_scene
 from spectrawalk.cli.console import results_console
 from spectrawalk.cli.counting import count_runs
 from spectrawalk.cli.outputs import output_folder
@@ -22,6 +21,7 @@ from spectrawalk.cli.reproduce import (
     show_files,
     show_rows,
 )
+from spectrawalk.cli.scene_request import SceneRequest
 from spectrawalk.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -97,7 +97,8 @@ def benchmark(
 
     load_plugins(plugins)
     chosen = choose_methods(methods)
-    found = _with_ground_truth(find_scene(scene, variable), ground_truth, ground_truth_variable)
+    image = SceneRequest(scene, variable=variable).read()
+    found = _with_ground_truth(image, ground_truth, ground_truth_variable)
     assert found.ground_truth is not None
     n_classes = len(set(found.ground_truth[found.ground_truth > 0].tolist()))
     console, start = results_console(), time.perf_counter()

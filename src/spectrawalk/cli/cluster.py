@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from spectrawalk.captions import describe_crop, describe_settings
-from spectrawalk.cli.console import results_console, say, watch
-from spectrawalk.cli.options import Crop, IntegerOrAuto
-from spectrawalk.cli.outputs import MODEL, RESULTS, output_folder, write_results
-from spectrawalk.errors import FileError, ParameterError, SpectrawalkError
-
-if TYPE_CHECKING:
-    from spectrawalk import Scene
+from spectrawalk.cli.naming import naming_options
+from spectrawalk.cli.options import IntegerOrAuto
+from spectrawalk.cli.outputs import (
+    MODEL,
+    OVERVIEW,
+    RECORD,
+    REPORT,
+    RESULTS,
+    output_folder,
+)
+from spectrawalk.cli.run import Run
+from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
+from spectrawalk.cli.scene_request import SceneRequest, given_options
+from spectrawalk.errors import ParameterError
 
 # Parameters that a method lacks: DL has neither a window nor a consensus.
 _LACKS = {"srdl": (), "dlss": ("radius",), "dl": ("radius", "consensus_radius")}
+# What may be said beside the record of a run.
+_BESIDE_RECORD = {
+    "source", "folder", "record_file", "save_model", "no_report", "overwrite", "quiet", "as_json",
+    "dry_run",
+}  # fmt: skip
 
-_EXAMPLES = """\b
+_EXAMPLES = f"""\b
 Examples:
-  spectrawalk cluster field.npy -o field-map
+  spectrawalk cluster field.hdr -o field-map
   spectrawalk cluster field.mat -k 6 --variable cube -o field-map --overwrite
+  spectrawalk cluster field.tif --wavelengths 450:900 --dry-run
   spectrawalk cluster salinas-a -k 6 --radius 20 --eigenpairs 6 -o salinas
+  spectrawalk cluster --from-record salinas/{RECORD} -o salinas-again
 """
 
 
@@ -35,7 +45,7 @@ Examples:
     epilog=_EXAMPLES,
     context_settings={"show_default": True},
 )
-@click.argument("scene", metavar="SCENE")
+@click.argument("source", metavar="SCENE", required=False)
 @click.option(
     "-k",
     "n_clusters",
@@ -49,7 +59,6 @@ Examples:
     "folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    required=True,
     help="Folder for the results; made if need be.",
 )
 @click.option(
@@ -108,165 +117,81 @@ Examples:
     default=3,
     help="Half-width of the window in which neighbours agree on a label; 0 for none.",
 )
-@click.option("--variable", metavar="NAME", help="Array to read, in a file that holds several.")
+@reading_options
+@pixel_options
+@band_options
 @click.option(
-    "--nodata",
-    type=float,
-    metavar="VALUE",
-    help="Value that stands for no data; pixels with it in any band are left out.",
+    "--from-record",
+    "record_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Repeat the run that wrote this {RECORD}; SCENE says where its input is, if it moved.",
 )
 @click.option(
-    "--bands-first",
-    is_flag=True,
-    help="The file's cube has the shape (bands, rows, cols), as GDAL and rasterio give it.",
-)
-@click.option(
-    "--crop",
-    type=Crop(),
-    metavar="ROW0:ROW1,COL0:COL1",
-    help="Cluster only these rows and columns, counted from 0, the last ones left out.",
+    "--no-report", is_flag=True, help=f"Leave out {REPORT} and {OVERVIEW}, which take seconds."
 )
 @click.option("--save-model", is_flag=True, help=f"Also write the fitted model, {MODEL}.")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in FOLDER.")
+@click.option("--dry-run", is_flag=True, help="Read and tell what would be done; write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the record of the run as JSON.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.pass_context
 def cluster(
     context: click.Context,
-    scene: str,
-    folder: Path,
-    method: str,
-    variable: str | None,
-    nodata: float | None,
-    bands_first: bool,
-    crop: tuple[slice, slice] | None,
+    source: str | None,
+    folder: Path | None,
+    record_file: Path | None,
     save_model: bool,
+    no_report: bool,
     overwrite: bool,
+    dry_run: bool,
+    as_json: bool,
     quiet: bool,
-    **parameters: Any,
+    **options: Any,
 ) -> None:
     """Cluster the pixels of SCENE and write a map of the clusters to FOLDER.
 
-    SCENE is a .npy, .npz or .mat file with a cube of shape (rows, cols, bands), or the name of a
-    published scene such as salinas-a. Pixels that are zero in every band, or have a NaN or infinite
-    value, are left out.
+    SCENE is an image with a cube of shape (rows, cols, bands), or the name of a published scene
+    such as salinas-a. Pixels that are zero in every band, or have a NaN or infinite value, are left
+    out, and so are bands that would only disturb; `spectrawalk inspect SCENE` tells which.
 
-    FOLDER receives labels.npy (clusters from 1, 0 for no data), labels.png and overview.png.
+    FOLDER receives the map as GeoTIFF (clusters from 1, 0 for no data) with a legend for QGIS, as
+    ENVI file, PNG and NumPy array, the spectra of the clusters, how sure each label is, a report
+    for the browser, and a record from which the run can be repeated.
     """
+    with naming_options(context.command):
+        run = _requested_run(context, source, record_file, options)
+        if dry_run:
+            run.tell_plan(folder, quiet=quiet, as_json=as_json)
+            return
+        if folder is None:
+            raise click.UsageError("Missing option '-o': give a folder for the results.", context)
+        with output_folder(folder, RESULTS, overwrite=overwrite):
+            extras = [MODEL] * save_model + [OVERVIEW, REPORT] * (not no_report)
+            run.carry_out(folder, extras, quiet=quiet, as_json=as_json)
+
+
+def _requested_run(
+    context: click.Context, source: str | None, record_file: Path | None, options: dict[str, Any]
+) -> Run:
+    """Understand what is to be done, from the options or from the record of an earlier run."""
+    if record_file is not None:
+        superfluous = given_options(context, _BESIDE_RECORD)
+        if superfluous:
+            raise ParameterError(
+                f"{', '.join(superfluous)} cannot be given with --from-record, which repeats a run "
+                "as it was; leave one of them out."
+            )
+        return Run.from_record(record_file, source)
+    if source is None:
+        raise click.UsageError("Missing argument 'SCENE'.", context)
+    request = SceneRequest.from_options(source, options)
+    method = options.pop("method")
     for name in _LACKS[method]:
-        value = parameters.pop(name)
+        value = options.pop(name)
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
             option = "--" + name.replace("_", "-")
             raise ParameterError(f"{option}={value} has no meaning for {method}; leave it out.")
-    if parameters["normalize"] == "none":
-        parameters["normalize"] = None
-    with output_folder(folder, RESULTS, overwrite=overwrite), naming_options(context.command):
-        with watch("loading", quiet=quiet):
-            import spectrawalk
-
-            estimator = getattr(spectrawalk, method.upper())(**parameters)
-        with watch("reading", quiet=quiet):
-            image = find_scene(scene, variable, nodata=nodata, bands_first=bands_first)
-            if crop is not None:
-                image = crop_scene(image, *crop, nodata=nodata)
-        _cluster(image, estimator, folder, save_model, quiet)
-
-
-def _cluster(scene: Scene, estimator: Any, folder: Path, save_model: bool, quiet: bool) -> None:
-    """Fit, write, print."""
-    import spectrawalk
-    from spectrawalk.cli import report
-
-    console, method = results_console(), type(estimator).__name__
-    report.describe_scene(console, scene)
-    with watch(method, quiet=quiet) as clock:
-        model = estimator.fit(scene)
-    truth = scene.ground_truth
-    scores = None
-    with watch("writing", quiet=quiet):
-        if truth is not None and (truth > 0).any():
-            scores = spectrawalk.score(truth, model.labels_)
-        files, remarks = write_results(folder, scene, model, scores, save_model=save_model)
-
-    crop = describe_crop(scene.metadata)
-    say(console, describe_settings(model) + (f"; {crop}" if crop else ""))
-    report.describe_clusters(console, scene, model, scores)
-    report.describe_doubts(console, model)
-    if scores is not None:
-        report.describe_scores(console, scores)
-    report.describe_time(console, {method: clock})
-    say(console)
-    report.describe_files(console, files, remarks)
-
-
-@contextmanager
-def naming_options(command: click.Command) -> Iterator[None]:
-    """Let errors about a parameter speak of the option that sets it."""
-    try:
-        yield
-    except SpectrawalkError as error:
-        told = in_options(str(error), command.params)
-        if told == str(error):
-            raise
-        raise type(error)(told) from error
-
-
-def in_options(message: str, params: Sequence[click.Parameter]) -> str:
-    """Replace names of Python parameters by those of options.
-
-    A name that is also a word, as time is, is taken for a parameter only before an equals sign.
-    """
-    for param in params:
-        if isinstance(param, click.Option) and param.name:
-            ending = r"\b" if "_" in param.name else "(?==)"
-            message = re.sub(rf"(?<![\w-]){param.name}{ending}", param.opts[-1], message)
-    return re.sub(r"(?<![\w-])(-\w)=", r"\1 ", message)
-
-
-def find_scene(
-    name: str, variable: str | None, *, nodata: float | None = None, bands_first: bool = False
-) -> Scene:
-    """Read the file called `name`, or else load the published scene of that name."""
-    from spectrawalk.datasets import load_scene, scene_names
-    from spectrawalk.io import read_scene
-
-    if Path(name).exists():
-        return read_scene(name, variable=variable, nodata=nodata, bands_first=bands_first)
-    if name not in scene_names():
-        raise FileError(
-            f"'{name}' does not exist, and no published scene has that name; check the spelling "
-            f"and the folder, or choose one of {', '.join(scene_names())}."
-        )
-    for option, given in (
-        (f"--variable={variable}", variable is not None),
-        (f"--nodata={nodata}", nodata is not None),
-        ("--bands-first", bands_first),
-    ):
-        if given:
-            raise ParameterError(f"{option} is for files; leave it out for '{name}'.")
-    return load_scene(name)
-
-
-def crop_scene(scene: Scene, rows: slice, cols: slice, *, nodata: float | None = None) -> Scene:
-    """Cut the given rows and columns out of a scene, and note in its metadata which they are."""
-    from spectrawalk.io import scene_from_cube
-
-    n_rows, n_cols = scene.shape
-    if rows.stop > n_rows or cols.stop > n_cols:
-        raise ParameterError(
-            f"--crop={rows.start}:{rows.stop},{cols.start}:{cols.stop} reaches beyond the image "
-            f"of {n_rows} rows and {n_cols} columns; use at most 0:{n_rows},0:{n_cols}."
-        )
-    truth = scene.ground_truth
-    of_the_whole = {"constant_pixels", "constant_value"}
-    kept = {key: value for key, value in scene.metadata.items() if key not in of_the_whole}
-    return scene_from_cube(
-        scene.cube[rows, cols],
-        name=scene.name,
-        source="the part of the scene that --crop takes",
-        mask=scene.mask[rows, cols],
-        wavelengths=scene.wavelengths,
-        ground_truth=None if truth is None else truth[rows, cols],
-        class_names=scene.class_names,
-        nodata=nodata,
-        metadata=kept | {"crop": ((rows.start, rows.stop), (cols.start, cols.stop))},
-    )
+    if options["normalize"] == "none":
+        options["normalize"] = None
+    return Run(request, method.upper(), options)

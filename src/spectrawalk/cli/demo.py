@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from spectrawalk.captions import describe_settings
 from spectrawalk.cli.console import results_console, say, watch
 from spectrawalk.cli.outputs import RESULTS, output_folder, write_results
+from spectrawalk.cli.run import METHODS, Run
+from spectrawalk.cli.scene_request import NO_PREPARATION, SceneRequest
 from spectrawalk.errors import SceneNotFoundError
 
 if TYPE_CHECKING:
     from spectrawalk import Scene
 
 SCENE = "indian-pines-subset"
-PAPER = {"SRDL": (0.89, 0.92, 0.83), "DLSS": (0.85, 0.82, 0.75), "DL": (0.67, 0.62, 0.44)}
-"""OA, AA and kappa in the table of the paper."""
 
 _FOLDER = "spectrawalk-demo"
 
@@ -54,40 +55,42 @@ def demo(folder: Path | None, overwrite: bool, quiet: bool) -> None:
 def _demo(folder: Path, quiet: bool) -> None:
     import spectrawalk
     from spectrawalk.cli import report
+    from spectrawalk.paper.published import PUBLISHED
 
-    console = results_console()
+    console, started = results_console(), datetime.now(UTC)
     with watch("loading", quiet=quiet):
-        learners = {method: getattr(spectrawalk, method) for method in PAPER}
+        estimators = {method: getattr(spectrawalk, method).from_paper(SCENE) for method in METHODS}
+    run = Run(SceneRequest(SCENE, **NO_PREPARATION), "SRDL", estimators["SRDL"].get_params())
     with watch("reading", quiet=quiet):
-        scene = _load_scene()
+        scene, inputs = _load(run)
     assert scene.ground_truth is not None
     report.describe_scene(console, scene)
 
     models, scores, clocks = {}, {}, {}
-    for method, learner in learners.items():
-        estimator = learner.from_paper(SCENE)
+    for method, estimator in estimators.items():
         with watch(method, quiet=quiet) as clocks[method]:
             models[method] = estimator.fit(scene)
         scores[method] = spectrawalk.score(scene.ground_truth, models[method].labels_)
+    model, agreement = models["SRDL"], scores["SRDL"]
     with watch("writing", quiet=quiet):
-        files, remarks = write_results(folder, scene, models["SRDL"], scores["SRDL"])
+        record = run.record(scene, inputs, model, agreement, started, clocks["SRDL"])
+        files, remarks = write_results(folder, scene, model, agreement, record)
 
-    say(console, f"with the settings of the paper, {describe_settings(models['SRDL'])}")
-    report.compare_with_paper(console, scores, PAPER)
-    report.describe_clusters(console, scene, models["SRDL"], scores["SRDL"])
+    say(console, f"with the settings of the paper, {describe_settings(model)}")
+    paper = {method: PUBLISHED[method.lower(), SCENE] for method in METHODS}
+    report.compare_with_paper(console, scores, paper)
+    report.describe_clusters(console, scene, model, agreement)
     report.describe_time(console, clocks)
     say(console)
     report.describe_files(console, files, remarks)
     say(console)
-    say(console, "Now your own scene, from a .npy or .mat file of shape (rows, cols, bands):")
-    say(console, "  spectrawalk cluster FILE -k auto -o FOLDER")
+    say(console, "Open report.html in a browser. Now your own scene:")
+    say(console, "  spectrawalk cluster FILE -o FOLDER")
 
 
-def _load_scene() -> Scene:
-    from spectrawalk.datasets import load_scene
-
+def _load(run: Run) -> tuple[Scene, dict[str, Any]]:
     try:
-        return load_scene(SCENE)
+        return run.load()
     except SceneNotFoundError as error:
         raise SceneNotFoundError(
             f"{str(error).rstrip('.')}; or, more simply, let `pip install "

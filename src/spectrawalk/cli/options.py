@@ -57,6 +57,30 @@ class Crop(click.ParamType):
         return rows, cols
 
 
+class WavelengthRange(click.ParamType):
+    """Wavelengths in nanometres, ``LOW:HIGH``, as two numbers."""
+
+    name = "wavelengths"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, float]:
+        """Read a value."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            low, high = (float(number) for number in value.split(":"))
+        except ValueError:
+            low, high = 1.0, 0.0
+        if not 0 <= low <= high < float("inf"):
+            self.fail(
+                f"{value!r} is not LOW:HIGH with two wavelengths in nanometres, as in 450:950.",
+                param,
+                ctx,
+            )
+        return low, high
+
+
 def _parse_range(text: str) -> slice:
     start, stop = (int(number) for number in text.split(":"))
     if not 0 <= start < stop:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,32 +13,61 @@ from spectrawalk.errors import FileError
 if TYPE_CHECKING:
     from spectrawalk import Scene, Scores
 
-LABELS, MAP, OVERVIEW, MODEL = "labels.npy", "labels.png", "overview.png", "model.npz"
-RESULTS = (LABELS, MAP, OVERVIEW, MODEL)
-_MAP_COLORS = 255  # as many clusters as an indexed PNG holds
+LABELS, MAP, PICTURE, ENVI = "labels.npy", "labels.tif", "labels.png", "labels_envi"
+CONFIDENCE, SPECTRA, OVERVIEW, REPORT = "confidence.tif", "spectra", "overview.png", "report.html"
+MODEL, RECORD = "model.npz", "run.json"
+
+_WHAT = {
+    MAP: "the map for QGIS: clusters from 1, 0 for no data; legend in the files beside it",
+    REPORT: "the report, for the browser: maps, spectra, numbers, settings",
+    OVERVIEW: "the overview as a picture",
+    PICTURE: "the map as a picture, one pixel per pixel",
+    LABELS: "the labels as a NumPy array: clusters from 1, 0 for no data",
+    f"{ENVI}.dat": "the map for ENVI, with its header",
+    CONFIDENCE: "how sure each label is, 0 to 1",
+    f"{SPECTRA}.csv": "mean and standard deviation of each cluster's spectra",
+    f"{SPECTRA}.sli": "the mean spectra as an ENVI spectral library, with its header",
+    MODEL: "the fitted model, for spectrawalk.load and spectrawalk predict",
+    RECORD: "the record of the run, for --from-record",
+}
+"""Files that the screen names, in that order, and what it says of them."""
+
+_BESIDE = {
+    MAP: ("labels.tif.aux.xml", "labels.qml"),
+    f"{ENVI}.dat": (f"{ENVI}.hdr",),
+    f"{SPECTRA}.sli": (f"{SPECTRA}.hdr",),
+}
+"""Files that belong to another."""
+
+RESULTS = (*_WHAT, *(name for names in _BESIDE.values() for name in names))
+
+Paths = Mapping[str, Path]
+Products = dict[tuple[str, ...], Callable[[Paths], None]]
+"""Files of each product, the one it is named after last, and how to write them."""
 
 
 @contextmanager
 def output_folder(folder: Path, names: Sequence[str], *, overwrite: bool) -> Iterator[None]:
     """Make sure that `names` can be written to `folder`, which is made if need be.
 
-    A folder made here is taken away again if the work fails before anything is in it.
+    A folder made here, and those above it, are taken away again if the work fails before anything
+    is in them.
     """
-    existing = [name for name in names if (folder / name).exists()]
-    if existing and not overwrite:
-        raise FileError(
-            f"'{folder}' already holds {', '.join(existing)}; choose another folder with -o, or "
-            "replace them with --overwrite."
-        )
+    from spectrawalk.io.atomic import finish_set
+
     if folder.is_file():
         raise FileError(
             f"the output folder '{folder}' is a file, not a folder; choose another one with -o."
         )
-    made = not folder.exists()
+    made: list[Path] = []
     try:
+        finish_set(folder)  # of a run that was killed at the very end
+        _refuse_existing(folder, names, overwrite)
+        made = [each for each in (folder, *folder.parents) if not each.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
+        _remove_empty(made)
         raise FileError(
             f"the output folder '{folder}' cannot be written to: {error.strerror or error}; "
             "choose another one with -o."
@@ -47,14 +75,44 @@ def output_folder(folder: Path, names: Sequence[str], *, overwrite: bool) -> Ite
     try:
         yield
     finally:
-        if made and not any(folder.iterdir()):
-            folder.rmdir()
+        _remove_empty(made)
+
+
+def _refuse_existing(folder: Path, names: Sequence[str], overwrite: bool) -> None:
+    existing = [name for name in names if (folder / name).exists()]
+    if existing and not overwrite:
+        more = f" and {len(existing) - 4} more" if len(existing) > 5 else ""
+        named = existing[:4] if more else existing
+        raise FileError(
+            f"'{folder}' already holds {', '.join(named)}{more}; choose another folder with -o, or "
+            "replace them with --overwrite."
+        )
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    """Remove folders that are empty, the innermost first."""
+    for each in folders:
+        if not each.is_dir() or any(each.iterdir()):
+            return
+        each.rmdir()
+
+
+def expected_results() -> list[str]:
+    """Files that a run writes if nothing hinders it, the model left out."""
+    return [name for name in RESULTS if name != MODEL]
 
 
 def write_results(
-    folder: Path, scene: Scene, model: Any, scores: Scores | None, *, save_model: bool = False
+    folder: Path,
+    scene: Scene,
+    model: Any,
+    scores: Scores | None,
+    record: Mapping[str, Any],
+    extras: Sequence[str] = (OVERVIEW, REPORT),
 ) -> tuple[list[tuple[Path, str]], list[str]]:
-    """Write labels, pictures and, if asked, the model; remove what an earlier run left besides.
+    """Write all results as one set; remove what an earlier run left besides.
+
+    `extras` are those of the overview, the report and the model that are wanted.
 
     Returns
     -------
@@ -62,48 +120,135 @@ def write_results(
     remarks : list of str
         What was left out or removed, and why.
     """
-    from spectrawalk.io import write_labels_npy, write_labels_png
+    products = map_products(scene, model.labels_, model.n_clusters_)
+    products |= _fit_products(scene, model, scores, record, extras)
+    return _write_set(folder, products, record)
+
+
+def write_prediction(
+    folder: Path,
+    scene: Scene,
+    labels: Any,
+    n_clusters: int,
+    record: Mapping[str, Any],
+) -> tuple[list[tuple[Path, str]], list[str]]:
+    """Write the labels that a model gave another scene; see :func:`write_results`."""
+    return _write_set(folder, map_products(scene, labels, n_clusters), record)
+
+
+def _write_set(
+    folder: Path, products: Products, record: Mapping[str, Any]
+) -> tuple[list[tuple[Path, str]], list[str]]:
+    from spectrawalk.io.atomic import atomic_set
+    from spectrawalk.io.run_record import record_json, sha256_of
+
+    earlier = {name for name in RESULTS if (folder / name).is_file()}
+    staged: dict[str, Path] = {}
+    remarks = []
+    with atomic_set(folder, remove=RESULTS) as file:
+        for names, write in products.items():
+            trouble = _attempt(write, paths := {name: file(name) for name in names})
+            if trouble:
+                remarks.append(f"{names[-1]} was left out: {trouble}")
+            else:
+                staged |= paths
+        checksums = {name: sha256_of(path) for name, path in staged.items()}
+        file(RECORD).write_bytes(record_json({**record, "outputs": checksums}))
+    written = {*staged, RECORD}
+    gone = [name for name in RESULTS if name in earlier - written]
+    remarks += [f"{name} of an earlier run was removed." for name in gone]
+    return [(folder / name, _WHAT[name]) for name in _WHAT if name in written], remarks
+
+
+def map_products(scene: Scene, labels: Any, n_clusters: int) -> Products:
+    """The labels in all formats: names of the files, and how to write them."""
+    from spectrawalk.cluster_map import map_of
+    from spectrawalk.io.envi_map import envi_map_files
+    from spectrawalk.io.geotiff_map import map_files
+    from spectrawalk.io.writers import labels_npy, labels_png
     from spectrawalk.palette import cluster_colors
 
-    written, remarks = [], []
-    write_labels_npy(folder / LABELS, model.labels_)
-    written.append((folder / LABELS, "the labels: clusters from 1, 0 for no data"))
-    if model.n_clusters_ <= _MAP_COLORS:
-        write_labels_png(folder / MAP, model.labels_, cluster_colors(model.n_clusters_))
-        written.append((folder / MAP, "the map, one pixel per pixel"))
-    else:
-        remarks.append(f"{MAP} was left out: it holds at most {_MAP_COLORS} clusters.")
-    trouble = _draw_overview(folder / OVERVIEW, scene, model, scores)
-    if trouble:
-        remarks.append(f"{OVERVIEW} was left out: {trouble}")
-    else:
-        written.append((folder / OVERVIEW, "the overview: map, modes, spectra"))
-    if save_model:
-        model.save(folder / MODEL)
-        written.append((folder / MODEL, "the fitted model, for spectrawalk.load"))
-    remarks += _remove_leftovers(folder, {path.name for path, _ in written})
-    return written, remarks
+    cluster_map = map_of(scene, labels, n_clusters)
+    return {
+        (LABELS,): _encoded(lambda: {LABELS: labels_npy(labels)}),
+        (*_BESIDE[MAP], MAP): _encoded(lambda: map_files(MAP, cluster_map)),
+        (f"{ENVI}.hdr", f"{ENVI}.dat"): _encoded(
+            lambda: envi_map_files(ENVI, cluster_map, f"clusters of {scene.name}")
+        ),
+        (PICTURE,): _encoded(lambda: {PICTURE: labels_png(labels, cluster_colors(n_clusters))}),
+    }
 
 
-def _draw_overview(path: Path, scene: Scene, model: Any, scores: Scores | None) -> str:
-    """Draw the overview; return what hindered it, or nothing."""
-    if not find_spec("matplotlib"):
-        return 'it needs matplotlib; get it with `pip install "spectrawalk[figures]"`.'
+def _fit_products(
+    scene: Scene,
+    model: Any,
+    scores: Scores | None,
+    record: Mapping[str, Any],
+    extras: Sequence[str],
+) -> Products:
+    """What else a fit gives: confidence, spectra, pictures, the model."""
+    from spectrawalk.cluster_map import to_map_grid
+    from spectrawalk.confidence import confidence_image
+    from spectrawalk.io.cluster_spectra import spectra_csv, spectral_library_files
+    from spectrawalk.io.geotiff_map import values_geotiff
+    from spectrawalk.mean_spectra import cluster_spectra
+
+    confidence = confidence_image(model.coordinates_, model.modes_)
+    on_map = to_map_grid(scene, confidence, float("nan"))
+    place = scene.orthorectify or scene
+    spectra = cluster_spectra(scene, model.labels_)
+    table, library = f"{SPECTRA}.csv", (f"{SPECTRA}.hdr", f"{SPECTRA}.sli")
+
+    def draw_overview(paths: Paths) -> None:
+        from spectrawalk.figures import figure_and_patch, overview, save_figure
+
+        figure_and_patch()  # or says how to get them
+        save_figure(overview(scene, model, scores=scores), paths[OVERVIEW])
+
+    def write_report(paths: Paths) -> None:
+        from spectrawalk.figures import figure_and_patch
+        from spectrawalk.report import report_html
+
+        figure_and_patch()
+        page = report_html(scene, model, scores=scores, confidence=confidence, record=record)
+        paths[REPORT].write_bytes(page)
+
+    makers = {
+        OVERVIEW: draw_overview,
+        REPORT: write_report,
+        MODEL: lambda paths: model.save(paths[MODEL]),
+    }
+    return {
+        (CONFIDENCE,): _encoded(
+            lambda: {CONFIDENCE: values_geotiff(on_map, "confidence", place.crs, place.transform)}
+        ),
+        (table,): _encoded(lambda: {table: spectra_csv(scene, spectra)}),
+        library: _encoded(lambda: spectral_library_files(SPECTRA, scene, spectra)),
+        **{(name,): makers[name] for name in extras},
+    }
+
+
+def _encoded(encode: Callable[[], dict[str, bytes]]) -> Callable[[Paths], None]:
+    """Write what `encode` gives to the files of the same names."""
+
+    def write(paths: Paths) -> None:
+        for name, content in encode().items():
+            paths[name].write_bytes(content)
+
+    return write
+
+
+def _attempt(write: Callable[[Paths], None], paths: Paths) -> str:
+    """Write a product; return what hindered it, or nothing."""
     try:
-        from spectrawalk.figures import overview, save_figure
-
-        save_figure(overview(scene, model, scores=scores), path)
+        write(paths)
+    except FileError:
+        raise
     except Exception as error:  # hours of work must not be lost for a picture
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # a full disk concerns them all
+        for path in paths.values():
+            path.unlink(missing_ok=True)
         reason = " ".join(str(error).split()) or type(error).__name__
-        return f"it could not be drawn ({reason})."
+        return f"it could not be made ({reason.rstrip('.')})."
     return ""
-
-
-def _remove_leftovers(folder: Path, written: set[str]) -> list[str]:
-    """Remove results of an earlier run, which would pass for this one's; say which."""
-    remarks = []
-    for name in RESULTS:
-        if name not in written and (folder / name).is_file():
-            (folder / name).unlink()
-            remarks.append(f"{name} of an earlier run was removed.")
-    return remarks

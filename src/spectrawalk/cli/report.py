@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +16,20 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from spectrawalk import Scene, Scores
+    from spectrawalk.paper.published import Accuracy
 
-_CLEAR = 1.5  # a drop this many times the next one speaks for itself
 _WHY_MASKED = {
     "masked_not_finite": "NaN or infinite",
     "masked_nodata": "of the value for no data",
     "masked_all_zero": "zero in every band",
 }
 _MANY_CONSTANT = 0.01  # of the pixels: so many are hardly chance
-_NEARLY_ALL = 0.9  # of the pixels in one cluster
-_VERY_FEW = 5  # pixels in a cluster
 
 
 def describe_scene(console: Console, scene: Scene) -> None:
-    """Print the size of the image and what is masked in it."""
+    """Print the size of the image, what is masked in it and which bands are left out."""
     rows, cols = scene.shape
+    steps = (scene.metadata.get("preparation") or {}).get("steps", [])
     say(
         console,
         f"{scene.name}: {rows} x {cols} pixels, {count(scene.n_bands, 'band')}, "
@@ -42,9 +42,17 @@ def describe_scene(console: Console, scene: Scene) -> None:
             for key, words in _WHY_MASKED.items()
             if scene.metadata.get(key)
         ]
+        reasons += [
+            f"{step['masked_pixels']:,} {step['reason']}" for step in steps if step["masked_pixels"]
+        ]
         why = f" ({', '.join(reasons)})" if reasons else ""
         verbs = "is masked and gets" if masked == 1 else "are masked and get"
         say(console, f"{count(masked, 'pixel')} {verbs} no label{why}")
+    for step in steps:
+        if step["dropped_bands"]:
+            dropped = len(step["dropped_bands"])
+            verb = "is" if dropped == 1 else "are"
+            say(console, f"{count(dropped, 'band')} {verb} left out: {step['reason']}")
     constant = scene.metadata.get("constant_pixels", 0)
     if constant >= _MANY_CONSTANT * scene.mask.size:
         value = f"{scene.metadata['constant_value']:g}"
@@ -55,108 +63,97 @@ def describe_scene(console: Console, scene: Scene) -> None:
         )
 
 
+def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
+    """Memory in bytes and time in seconds that a fit is likely to need; nothing if unknown."""
+    try:
+        forecast = import_module("spectrawalk.forecast")
+    except ModuleNotFoundError:
+        return {}
+    size = scene.n_valid, scene.n_bands
+    return {
+        "memory_bytes": forecast.peak_memory(*size, n_neighbors=parameters["n_neighbors"]),
+        "seconds": forecast.run_time(*size),
+    }
+
+
+def describe_forecast(console: Console, expected: Mapping[str, float]) -> None:
+    """Print what a fit is likely to need."""
+    if expected:
+        memory = f"{expected['memory_bytes'] / 2**30:.1f} GiB of memory"
+        say(console, f"a run needs about {memory} and {_duration(expected['seconds'])}")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def describe_clusters(
     console: Console, scene: Scene, model: Any, scores: Scores | None = None
 ) -> None:
     """Print a table of the clusters, and how their number was found."""
+    from spectrawalk.remarks import explain_choice
+
+    matched = None
+    if scores is not None:
+        matched = [
+            _class_name(scene, scores.matching.get(cluster)) for cluster in range(model.n_clusters_)
+        ]
+    describe_sizes(console, model.labels_, model.n_clusters_, matched)
+    choice = explain_choice(model)
+    if choice:
+        say(console, choice)
+
+
+def describe_sizes(
+    console: Console,
+    labels: NDArray[np.integer],
+    n_clusters: int,
+    matched: Sequence[str] | None = None,
+) -> None:
+    """Print a table of the clusters: colours, sizes, and the classes matched with them."""
     import numpy as np
     from rich.table import Table
     from rich.text import Text
 
     from spectrawalk.palette import cluster_colors
 
-    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
+    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
     table = Table()
     table.add_column("cluster", justify="right")
     table.add_column("colour", no_wrap=True)
     table.add_column("pixels", justify="right")
     table.add_column("share", justify="right")
-    if scores is not None:
+    if matched is not None:
         table.add_column("matched with")
-    for cluster, color in enumerate(cluster_colors(model.n_clusters_).tolist()):
+    for cluster, color in enumerate(cluster_colors(n_clusters).tolist()):
         name = "#{:02x}{:02x}{:02x}".format(*color)
         in_color = console.color_system is not None and not console.no_color
         row: list[str | Text] = [
             str(cluster + 1),
             Text.assemble(("  ", f"on {name}"), " ", name) if in_color else name,
             f"{sizes[cluster]:,}",
-            f"{sizes[cluster] / sizes.sum():.1%}",
+            f"{sizes[cluster] / max(1, sizes.sum()):.1%}",
         ]
-        if scores is not None:
-            row.append(_class_name(scene, scores.matching.get(cluster)))
+        if matched is not None:
+            row.append(matched[cluster])
         table.add_row(*row)
     console.print(table)
-    if model.n_clusters == "auto":
-        curve = np.sort(model.mode_score_[np.isfinite(model.mode_score_)])[::-1]
-        say(console, explain_number(curve, model.n_clusters_, model.max_clusters))
 
 
 def describe_doubts(console: Console, model: Any) -> None:
     """Print what about a result is worth a second look."""
+    from spectrawalk.remarks import find_doubts
+
     for remark in find_doubts(model):
         say(console, remark)
-
-
-def find_doubts(model: Any) -> list[str]:
-    """Sentences about what may be amiss with a result, and what to try."""
-    import numpy as np
-
-    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
-    advice = f"try another {'--neighbors' if model.radius is None else '--radius'} or -k"
-    doubts = []
-    if len(sizes) > 1 and sizes.max() > _NEARLY_ALL * sizes.sum():
-        share = f"{sizes.max() / sizes.sum():.1%}"
-        doubts.append(f"cluster {sizes.argmax() + 1} holds {share} of the pixels: {advice}")
-    tiny = int(np.count_nonzero(sizes < _VERY_FEW))
-    if tiny:
-        verb = "has" if tiny == 1 else "have"
-        doubts.append(f"{count(tiny, 'cluster')} {verb} fewer than {_VERY_FEW} pixels: {advice}")
-    if model.n_components_ > 1 and model.components == "bridge":
-        doubts.append(
-            f"the graph fell into {model.n_components_:,} parts, which were joined by their best "
-            "matches"
-        )
-    if not model.exact_density_:
-        doubts.append(
-            "the density comes from a limited search, as the scene is large; labels hardly change"
-        )
-    return doubts
 
 
 def _class_name(scene: Scene, matched: int | None) -> str:
     if matched is None:
         return "-"
     return scene.class_names.get(matched, f"class {matched}")
-
-
-def explain_number(curve: NDArray[np.float64], n_clusters: int, max_clusters: int) -> str:
-    """Say how clear the choice of K was.
-
-    Parameters
-    ----------
-    curve : ndarray
-        D_t from the largest down.
-    n_clusters : int
-        K as it was chosen.
-    max_clusters : int
-        Upper end of the search.
-    """
-    curve = curve[curve > 0]
-    drops = {
-        K: float(curve[K - 1] / curve[K]) for K in range(2, min(max_clusters, len(curve) - 1) + 1)
-    }
-    chosen = f"the number of clusters was chosen: {n_clusters}"
-    if n_clusters not in drops:
-        return f"{chosen}, as many as can be told apart"
-    best = drops.pop(n_clusters)
-    told = f"{chosen}, the largest drop of D_t from K = 2 to {max_clusters}: {best:.2f}-fold"
-    if not drops:
-        return told
-    runner_up = max(drops, key=lambda K: drops[K])
-    told += f"; the runner-up is {runner_up} with {drops[runner_up]:.2f}-fold"
-    if best < _CLEAR * drops[runner_up]:
-        told += f": not a clear choice, so look at -k {runner_up} too"
-    return told
 
 
 def describe_scores(console: Console, scores: Scores) -> None:
@@ -190,9 +187,7 @@ def describe_files(
 
 
 def compare_with_paper(
-    console: Console,
-    measured: Mapping[str, Scores],
-    paper: Mapping[str, tuple[float, float, float]],
+    console: Console, measured: Mapping[str, Scores], paper: Mapping[str, Accuracy]
 ) -> None:
     """Print OA, AA and kappa of each method beside the paper's."""
     from rich.table import Table

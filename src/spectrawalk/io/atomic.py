@@ -87,7 +87,8 @@ def atomic_set(
     Yields
     ------
     callable
-        Gives the path to write to, for the name of a file.
+        Gives the path to write to, for the name of a file. A file that is not there in the end is
+        not part of the set.
 
     Examples
     --------
@@ -152,6 +153,7 @@ def _place_in(stage: Path, home: Path, name: str, names: list[str]) -> Path:
 
 
 def _declare_ready(stage: Path, home: Path, names: list[str], remove: tuple[str, ...]) -> None:
+    names = [name for name in names if (stage / name).exists()]
     for place, name in enumerate(names):
         os.replace(stage / name, stage / f"{place:04d}-{name}")
     unwanted = [name for name in remove if name not in names and (home / name).is_file()]

@@ -11,7 +11,8 @@ import numpy as np
 import rasterio
 from rasterio.errors import NotGeoreferencedWarning
 
-from spectrawalk.cluster_map import ClusterMap, Transform
+from spectrawalk.cluster_map import ClusterMap
+from spectrawalk.scene import Transform
 
 _DATA_TYPES = {np.uint8: 1, np.uint16: 12, np.uint32: 13}  # as ENVI numbers them
 _PLACE = ("map info", "projection info", "coordinate system string")
@@ -32,6 +33,7 @@ def envi_map_files(name: str, cluster_map: ClusterMap, title: str) -> dict[str, 
     --------
     >>> import numpy as np
     >>> from spectrawalk.cluster_map import ClusterMap
+from spectrawalk.scene import Transform
     >>> files = envi_map_files("map", ClusterMap(np.array([[0, -1]]), n_clusters=1), "a field")
     >>> list(files), files["map.dat"]
     (['map.hdr', 'map.dat'], b'\x01\x00')

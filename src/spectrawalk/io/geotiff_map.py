@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from rasterio.errors import NotGeoreferencedWarning
 from rasterio.io import MemoryFile
 
-from spectrawalk.cluster_map import ClusterMap, Transform
+from spectrawalk.cluster_map import ClusterMap
 from spectrawalk.io.atomic import atomic_set
 from spectrawalk.io.attribute_table import attribute_table
 from spectrawalk.io.qgis_style import qgis_style
+from spectrawalk.scene import Transform
 
 _TILE = 256  # pixels a side
 _COLOR_TABLES = (np.uint8, np.uint16)  # what TIFF has them for

@@ -1,0 +1,234 @@
+"""One run of ``cluster``: from a request to results, told on the screen and kept in a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spectrawalk.captions import describe_crop, describe_settings
+from spectrawalk.cli.console import StageClock, results_console, say, watch
+from spectrawalk.cli.outputs import RECORD, expected_results, write_results
+from spectrawalk.cli.scene_request import SceneRequest
+from spectrawalk.errors import FileError
+
+if TYPE_CHECKING:
+    from spectrawalk import Scene, Scores
+
+METHODS = ("SRDL", "DLSS", "DL")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is to be clustered, and how.
+
+    Attributes
+    ----------
+    request : SceneRequest
+    method : str
+        Name of the estimator's class.
+    parameters : dict
+        Of the estimator.
+    earlier : dict or None
+        The record of the run that this one repeats.
+    """
+
+    request: SceneRequest
+    method: str
+    parameters: dict[str, Any]
+    earlier: dict[str, Any] | None = None
+
+    @classmethod
+    def from_record(cls, path: Path, source: str | None) -> Run:
+        """Build the run that an earlier one recorded, with its input at `source` if it moved."""
+        from spectrawalk.io.run_record import read_record
+
+        record = read_record(path)
+        request = SceneRequest.from_record(record["scene"], path)
+        if source is not None:
+            request = replace(request, source=source)
+        if record["method"] not in METHODS or not isinstance(record["parameters"], dict):
+            raise FileError(
+                f"the record '{path}' does not say clearly with which method and parameters; give "
+                "a run.json as it was written."
+            )
+        return cls(request, record["method"], record["parameters"], record)
+
+    def tell_plan(self, folder: Path | None, *, quiet: bool, as_json: bool) -> None:
+        """Read the scene and print what would be done with it."""
+        from spectrawalk.cli import report
+
+        self.estimator()
+        with watch("reading", quiet=quiet):
+            scene, _ = self.load()
+        forecast = report.forecast(scene, self.estimator().get_params())
+        if as_json:
+            from spectrawalk.io.run_record import record_json
+
+            plan = self._about(scene) | {"forecast": forecast, "would_write": expected_results()}
+            click.echo(record_json(plan), nl=False)
+            return
+        console = results_console()
+        report.describe_scene(console, scene)
+        report.describe_forecast(console, forecast)
+        where = "the folder of -o" if folder is None else f"'{folder}'"
+        say(console, f"nothing was written; a run would write to {where}:")
+        say(console, "  " + ", ".join(expected_results()))
+
+    def carry_out(self, folder: Path, extras: Sequence[str], *, quiet: bool, as_json: bool) -> None:
+        """Read, fit, write, print; `extras` are the files that are not always wanted."""
+        from spectrawalk.cli import report
+
+        started = datetime.now(UTC)
+        with watch("loading", quiet=quiet):
+            estimator = self.estimator()
+        with watch("reading", quiet=quiet):
+            scene, inputs = self.load()
+        console = results_console()
+        console.quiet = as_json
+        report.describe_scene(console, scene)
+        with watch(self.method, quiet=quiet) as clock:
+            model = estimator.fit(scene)
+        with watch("writing", quiet=quiet):
+            scores = _score(scene, model)
+            record = self.record(scene, inputs, model, scores, started, clock)
+            files, remarks = write_results(folder, scene, model, scores, record, extras)
+        if as_json:
+            click.echo((folder / RECORD).read_text(encoding="ascii"), nl=False)
+            return
+        crop = describe_crop(scene.metadata)
+        say(console, describe_settings(model) + (f"; {crop}" if crop else ""))
+        report.describe_clusters(console, scene, model, scores)
+        report.describe_doubts(console, model)
+        if scores is not None:
+            report.describe_scores(console, scores)
+        report.describe_time(console, {self.method: clock})
+        say(console)
+        report.describe_files(console, files, remarks + self._remarks())
+
+    def estimator(self) -> Any:
+        """Build the estimator; its parameters are checked when it is fitted."""
+        import spectrawalk
+
+        try:
+            return getattr(spectrawalk, self.method)(**self.parameters)
+        except TypeError as error:
+            raise FileError(
+                f"the record names a parameter that {self.method} does not have ({error}); "
+                "repeat the run with the version of spectrawalk that the record names."
+            ) from error
+
+    def load(self) -> tuple[Scene, dict[str, Any]]:
+        """Read the scene, and note what was read; refuse another than the record's."""
+        from spectrawalk.io.run_record import file_entry, pixels_sha256
+
+        if self.earlier is not None:
+            self._check_files(self.earlier["inputs"])
+        scene = self.request.load()
+        inputs = [file_entry(file) for file in self.request.files]
+        pixels = pixels_sha256(scene)
+        if self.earlier is not None and pixels != self.earlier["pixels_sha256"]:
+            raise FileError(
+                f"the pixels of '{self.request.source}' are not those of the record: a file beside "
+                "it has changed, or this version reads it differently; cluster it without "
+                "--from-record."
+            )
+        return scene, {"inputs": inputs, "pixels_sha256": pixels}
+
+    def _check_files(self, known: list[dict[str, Any]]) -> None:
+        """Refuse files that are missing, or not those of the record."""
+        from spectrawalk.io.run_record import file_entry
+
+        for file, entry in zip(self.request.files, known, strict=False):
+            if not Path(file).exists():
+                raise FileError(
+                    f"'{file}', which the record names, does not exist; name the file before "
+                    "--from-record if it has moved."
+                )
+            if file_entry(file)["sha256"] != entry.get("sha256"):
+                raise FileError(
+                    f"'{file}' is not the file of the record, or has changed since: its sha256 "
+                    "differs; give the file that was used, or cluster this one without "
+                    "--from-record."
+                )
+
+    def record(
+        self,
+        scene: Scene,
+        inputs: dict[str, Any],
+        model: Any,
+        scores: Scores | None,
+        started: datetime,
+        clock: StageClock,
+    ) -> dict[str, Any]:
+        """All that is to be kept of a run, its outputs left out."""
+        return self._about(scene) | inputs | _outcome(model, scores, started, clock)
+
+    def _about(self, scene: Scene) -> dict[str, Any]:
+        """What the record says before the fit."""
+        from spectrawalk.io.run_record import environment
+
+        rows, cols = scene.shape
+        masked = {key: scene.metadata[key] for key in scene.metadata if key.startswith("masked_")}
+        return environment() | {
+            "scene": self.request.to_record(),
+            "image": {
+                "name": scene.name,
+                "rows": rows,
+                "cols": cols,
+                "bands": scene.n_bands,
+                "valid_pixels": scene.n_valid,
+                **masked,
+                "crs": (scene.orthorectify or scene).crs,
+            },
+            "preparation": scene.metadata.get("preparation"),
+            "method": self.method,
+            "parameters": self.estimator().get_params(),
+        }
+
+    def _remarks(self) -> list[str]:
+        """What about a repeated run may differ."""
+        from spectrawalk import __version__
+
+        before = (self.earlier or {}).get("spectrawalk", __version__)
+        if before == __version__:
+            return []
+        return [
+            f"the record is of spectrawalk {before}, this is {__version__}: labels may "
+            "differ where the method was changed."
+        ]
+
+
+def _score(scene: Scene, model: Any) -> Scores | None:
+    from spectrawalk import score
+
+    truth = scene.ground_truth
+    return score(truth, model.labels_) if truth is not None and (truth > 0).any() else None
+
+
+def _outcome(
+    model: Any, scores: Scores | None, started: datetime, clock: StageClock
+) -> dict[str, Any]:
+    """What the record says after the fit."""
+    import numpy as np
+
+    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
+    return {
+        "result": {
+            "n_clusters": model.n_clusters_,
+            "sizes": sizes.tolist(),
+            "n_eigenpairs": len(model.eigenvalues_),
+            "graph_components": model.n_components_,
+            "exact_density": bool(model.exact_density_),
+            "scores": None if scores is None else asdict(scores),
+        },
+        "times": {
+            "started": started.isoformat(timespec="seconds"),
+            "seconds": round(clock.total, 3),
+            "stages": {stage: round(seconds, 3) for stage, seconds in clock.seconds.items()},
+        },
+    }

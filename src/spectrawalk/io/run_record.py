@@ -1,0 +1,130 @@
+"""The record of a run: what went in, with which settings, on what, so that it can be repeated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spectrawalk import __version__
+from spectrawalk.errors import FileError
+from spectrawalk.scene import Scene
+
+RECORD_FORMAT = 1
+"""Raised when older code could not repeat a run from a newer record."""
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "rasterio", "h5py")
+_PARTS = ("scene", "method", "parameters", "inputs", "pixels_sha256")
+
+
+def record_json(record: dict[str, Any]) -> bytes:
+    r"""Encode a record as JSON that people read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> record_json({"sigma": np.float64(1.5), "sizes": np.array([3, 2])})
+    b'{\n  "sigma": 1.5,\n  "sizes": [\n    3,\n    2\n  ]\n}\n'
+    """
+    # A name that is not Unicode, as Linux allows, is kept as an escape: JSON in ASCII knows it.
+    return (json.dumps(record, indent=2, default=_plain) + "\n").encode("ascii")
+
+
+def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the record of a run, and refuse what is none."""
+    try:
+        record = json.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise FileError(
+            f"the record '{path}' cannot be read: {error.strerror or error}; "
+            "give the run.json of an earlier run."
+        ) from error
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict) or any(part not in record for part in _PARTS):
+        raise FileError(
+            f"'{path}' is not the record of a run; give the run.json that `spectrawalk cluster` "
+            "wrote."
+        )
+    if record.get("format") != RECORD_FORMAT:
+        raise FileError(
+            f"the record '{path}' has format {record.get('format')}, written by spectrawalk "
+            f"{record.get('spectrawalk')}; this is {__version__}, which reads format "
+            f"{RECORD_FORMAT}."
+        )
+    return record
+
+
+def file_entry(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Path, size in bytes and SHA-256 of a file, or of all files in a folder."""
+    whole = Path(os.path.abspath(path))
+    if not whole.is_dir():
+        checksum = sha256_of(whole)
+        return {"path": str(whole), "bytes": whole.stat().st_size, "sha256": checksum}
+    digest, size = hashlib.sha256(), 0
+    for file in sorted(file for file in whole.rglob("*") if file.is_file()):
+        digest.update(os.fsencode(file.relative_to(whole).as_posix()) + b"\0")
+        digest.update(bytes.fromhex(sha256_of(file)))
+        size += file.stat().st_size
+    return {"path": str(whole), "bytes": size, "sha256": digest.hexdigest()}
+
+
+def sha256_of(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(
+            f"'{path}' cannot be read: {error.strerror or error}; check the file."
+        ) from error
+
+
+def pixels_sha256(scene: Scene) -> str:
+    """SHA-256 of all that labels depend on: the valid spectra and where they lie.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectrawalk import Scene
+    >>> one, other = Scene(np.zeros((2, 2, 3))), Scene(np.ones((2, 2, 3)))
+    >>> pixels_sha256(one) == pixels_sha256(one), pixels_sha256(one) == pixels_sha256(other)
+    (True, False)
+    """
+    digest = hashlib.sha256(f"{scene.cube.shape} {scene.cube.dtype.name}".encode())
+    digest.update(np.packbits(scene.mask).tobytes())
+    for row, valid in zip(scene.cube, scene.mask, strict=True):
+        digest.update(row[valid].tobytes())
+    return digest.hexdigest()
+
+
+def environment() -> dict[str, Any]:
+    """Versions and machine, for the record."""
+    return {
+        "format": RECORD_FORMAT,
+        "spectrawalk": __version__,
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "platform": f"{sys.platform}, {platform.machine()}, {os.cpu_count()} processors",
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _plain(value: Any) -> Any:
+    """Turn what NumPy made into what JSON knows."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return str(value)

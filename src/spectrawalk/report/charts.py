@@ -1,0 +1,83 @@
+"""Curves of the report, as SVG inside the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrawalk.figures import draw_mode_curve, figure_and_patch
+from spectrawalk.mean_spectra import cluster_spectra, draw_spectra
+from spectrawalk.palette import cluster_colors
+from spectrawalk.scene import Scene
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def spectra_chart(scene: Scene, model: Any) -> str:
+    """Mean spectra; the lines of cluster c have ids that begin with ``spectrum-c-``."""
+    n_clusters = model.n_clusters_
+    labels = model.labels_
+
+    def draw(ax: Axes) -> None:
+        sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
+        colors = cluster_colors(n_clusters)
+        draw_spectra(ax, scene, cluster_spectra(scene, labels), sizes, colors)
+        for artists in (ax.lines, ax.collections):
+            for place, artist in enumerate(artists):
+                # Drawn from the last cluster to the first, in each run of unbroken bands.
+                cluster = n_clusters - place % n_clusters
+                artist.set_gid(f"spectrum-{cluster}-{type(artist).__name__}-{place}")
+
+    return _draw(draw, "spectra", (11.0, 3.9))
+
+
+def mode_chart(model: Any) -> str:
+    """Sorted D_t, from which the modes are taken."""
+    return _draw(
+        lambda ax: draw_mode_curve(ax, model, cluster_colors(model.n_clusters_)),
+        "modes",
+        (4.5, 3.3),
+    )
+
+
+def eigenvalue_chart(model: Any) -> str:
+    """Leading eigenvalues of the random walk, and what the diffusion time leaves of them."""
+    from matplotlib.ticker import MaxNLocator
+
+    def draw(ax: Axes) -> None:
+        values = np.abs(model.eigenvalues_)
+        numbers = np.arange(1, len(values) + 1)
+        ax.plot(numbers, values, "o-", color="#0072b2", ms=4, lw=1, label=r"$\lambda$")
+        ax.plot(
+            numbers, values**model.time, "s--", color="#d55e00", ms=3.5, lw=1,
+            label=rf"$\lambda^t$, t = {model.time:g}",
+        )  # fmt: skip
+        ax.set_ylim(-0.04, 1.06)
+        ax.set_title("Eigenvalues", fontsize=10)
+        ax.set_xlabel("number of the eigenpair", fontsize=9)
+        ax.tick_params(labelsize=8)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.legend(fontsize=9, frameon=False)
+
+    return _draw(draw, "eigenvalues", (4.5, 3.3))
+
+
+def _draw(draw: Callable[[Axes], None], name: str, size: tuple[float, float]) -> str:
+    """Draw on a page of that size, in inches, and give the ``svg`` element."""
+    from matplotlib import rc_context
+
+    figure_class, _ = figure_and_patch()
+    # Text stays text, and ids depend on the name alone: the same run gives the same page.
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        figure = figure_class(figsize=size)
+        width, height = size
+        draw(figure.add_axes((0.75 / width, 0.5 / height, 1 - 0.85 / width, 1 - 0.8 / height)))
+        text = StringIO()
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(text, format="svg", transparent=True, metadata=nothing)
+    svg = text.getvalue()
+    return svg[svg.index("<svg") :].replace("<svg", f'<svg class="chart" id="{name}"', 1)

@@ -1,0 +1,69 @@
+"""Maps of the report as PNG pictures inside the page."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from spectrawalk.figures import paint, paint_classes
+from spectrawalk.palette import NO_DATA, class_colors, cluster_colors
+
+_LONGEST_SIDE = 1500  # pixels; a larger map is thinned out
+_MOST = 255  # what a byte holds
+
+
+def thinning(shape: tuple[int, ...]) -> int:
+    """Step at which the rows and columns of a map are shown, 1 for all.
+
+    Examples
+    --------
+    >>> thinning((1500, 20)), thinning((1501, 20))
+    (1, 2)
+    """
+    return -(-max(shape[:2]) // _LONGEST_SIDE)
+
+
+def labels_picture(labels: NDArray[np.integer], n_clusters: int) -> str:
+    """Labels in the colours of the clusters, as the address of a picture."""
+    return _address(paint(labels, cluster_colors(n_clusters)))
+
+
+def truth_picture(truth: NDArray[np.integer], matching: Mapping[int, int], n_clusters: int) -> str:
+    """Classes in the colours of the clusters matched with them, as the address of a picture."""
+    classes = [int(each) for each in np.unique(truth[truth > 0])]
+    return _address(paint_classes(truth, class_colors(classes, matching, n_clusters)))
+
+
+def shades_picture(image: NDArray[np.floating], low: float, high: float, shades: str) -> str:
+    """Values from `low` to `high` in a colour map of matplotlib, as the address of a picture."""
+    from matplotlib import colormaps
+
+    scaled = (image - low) / (high - low if high > low else 1.0)
+    colors = colormaps[shades](np.nan_to_num(scaled), bytes=True)[..., :3]
+    return _address(
+        np.where(np.isnan(image)[..., np.newaxis], np.array(NO_DATA, dtype=np.uint8), colors)
+    )
+
+
+def values_picture(labels: NDArray[np.integer], confidence: NDArray[np.floating]) -> str:
+    """Picture that the page reads the values of a pixel from, and does not show.
+
+    Red and green are the low and high byte of the cluster's number in files, blue is the confidence
+    times 255.
+    """
+    codes = np.minimum(labels + 1, np.iinfo(np.uint16).max)
+    blue = np.rint(np.nan_to_num(confidence) * _MOST)
+    planes = [codes & _MOST, codes >> 8, blue]
+    return _address(np.stack(planes, axis=2).astype(np.uint8))
+
+
+def _address(pixels: NDArray[Any]) -> str:
+    file = BytesIO()
+    Image.fromarray(pixels).save(file, format="PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
