@@ -214,7 +214,8 @@ def _nearest(
     np.subtract(halves, product, out=product)
     error = (known.shape[1] + 8) * _ROUNDING * longest * (_lengths(new) + longest)
     bound = product.min(axis=1) + 2 * error
-    row, candidate = np.nonzero(product <= bound[:, None])
+    # Flat, which NumPy searches many times faster than rows and columns.
+    row, candidate = np.divmod(np.flatnonzero(product <= bound[:, None]), len(known))
     d2 = np.empty(len(row))
     step = max(1, _PAIRS // known.shape[1])
     for start in range(0, len(row), step):
