@@ -33,7 +33,6 @@ def envi_map_files(name: str, cluster_map: ClusterMap, title: str) -> dict[str, 
     --------
     >>> import numpy as np
     >>> from spectrawalk.cluster_map import ClusterMap
-from spectrawalk.scene import Transform
     >>> files = envi_map_files("map", ClusterMap(np.array([[0, -1]]), n_clusters=1), "a field")
     >>> list(files), files["map.dat"]
     (['map.hdr', 'map.dat'], b'\x01\x00')
