@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectrawalk.errors import DataError, ParameterError
-from spectrawalk.usability import constant_pixels, unusable_pixels
+from spectrawalk.usability import constant_pixels, count_masked, unusable_pixels
 
 Transform = tuple[float, float, float, float, float, float]
 """(a, b, c, d, e, f): x = a col + b row + c and y = d col + e row + f at the corners of pixels."""
@@ -293,8 +293,7 @@ class Scene:
         if len(kept) == len(self.metadata):
             return kept | {"crop": corners}
         reasons = unusable_pixels(cube, nodata=kept.get("nodata"), bands=self.good_bands)
-        counts = {why: int(np.count_nonzero(where)) for why, where in reasons.items()}
-        return kept | counts | constant_pixels(cube, mask) | {"crop": corners}
+        return kept | count_masked(mask, reasons) | constant_pixels(cube, mask) | {"crop": corners}
 
     def select_bands(self, bands: ArrayLike) -> Scene:
         """Keep some of the bands.

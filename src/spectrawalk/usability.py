@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,24 @@ def unusable_pixels(
         if nodata is not None:
             reasons["masked_nodata"][rows] = equals(block, nodata).any(axis=2)
     return reasons
+
+
+def count_masked(
+    mask: NDArray[np.bool_], reasons: Mapping[str, NDArray[np.bool_]]
+) -> dict[str, int]:
+    """Count the pixels that are masked for each reason, and those for none: by their source.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> valid = np.array([[True, False, False]])
+    >>> count_masked(valid, {"masked_all_zero": np.array([[False, True, False]])})
+    {'masked_all_zero': 1, 'masked_by_source': 1}
+    """
+    counts = {why: int(np.count_nonzero(where)) for why, where in reasons.items()}
+    explained = np.logical_or.reduce(list(reasons.values()))
+    others = int(np.count_nonzero(~mask & ~explained))
+    return counts | ({"masked_by_source": others} if others else {})
 
 
 def empty_bands(cube: NDArray[Any], *, nodata: float | None = None) -> NDArray[np.bool_]:

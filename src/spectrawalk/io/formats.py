@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from spectrawalk.errors import FileError, SpectrawalkError
 from spectrawalk.io.scenes import scene_from_part
-from spectrawalk.io.selection import Selection, Wanted, read_part
+from spectrawalk.io.selection import Selection, Wanted, check_promise, read_part
 from spectrawalk.scene import Scene, Transform
 
 HEAD_BYTES = 1024
@@ -143,6 +144,7 @@ class ArrayFormat(Format):
             record["variable"] = chosen.name
         order = "brc" if wanted.bands_first else "rcb"
         n_rows, n_cols, n_bands = (chosen.shape[order.index(axis)] for axis in "rcb")
+        check_promise(path, math.prod(chosen.shape), path.stat().st_size)
         selection = wanted.select(n_rows, n_cols, n_bands)
         cube = self.read_array(path, chosen, selection, order)
         return scene_from_part(cube, selection, path=path, nodata=wanted.nodata, metadata=record)

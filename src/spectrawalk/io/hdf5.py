@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from spectrawalk.errors import FileError
 from spectrawalk.io.selection import check_promise
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_HEAP = b"GCOL\x01\x00\x00\x00"
 _OFFSETS = (0, 512)  # MATLAB writes 512 bytes of its own text before the HDF5 part
 
 
@@ -61,6 +64,9 @@ def attribute(item: Any, name: str) -> Any:
     """Read an attribute as a string, a number or an array; None if there is none."""
     if name not in item.attrs:
         return None
+    text = h5py.check_string_dtype(item.attrs.get_id(name).dtype)
+    if text is not None and text.length is None:
+        _check_heaps(Path(item.file.filename))
     value = item.attrs[name]
     if isinstance(value, bytes):
         return value.decode("utf-8", errors="replace")
@@ -68,6 +74,28 @@ def attribute(item: Any, name: str) -> Any:
         value = value.reshape(-1)[0]
         return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
     return value
+
+
+def _check_heaps(path: Path) -> None:
+    """Refuse a file whose heap of texts is damaged: HDF5 (2.0 at least) walks it without end.
+
+    A heap is the word GCOL, its version, its size, and objects one after the other, each with its
+    number and its size; number 0 is the free space at the end.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        start = content.find(_HEAP)
+        while start >= 0:
+            (size,) = struct.unpack("<Q", content[start + 8 : start + 16].ljust(8, b"\0"))
+            place, end = start + 16, min(start + size, len(content))
+            while end - place >= 16:
+                number, length = struct.unpack("<HxxxxxxQ", content[place : place + 16])
+                step = 16 + length + -length % 8 if number else length
+                if not 0 < step <= end - place:
+                    raise FileError(
+                        f"'{path}' is damaged: its heap of texts is not sound; get the file again."
+                    )
+                place += step
+            start = content.find(_HEAP, start + 1)
 
 
 def vector(path: Path, file: h5py.File, name: str, length: int) -> NDArray[np.float64] | None:

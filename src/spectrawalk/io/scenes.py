@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spectrawalk.errors import FileError
 from spectrawalk.io.selection import Selection
 from spectrawalk.scene import Orthorectification, Scene, Transform, move_transform
-from spectrawalk.usability import constant_pixels, empty_bands, unusable_pixels
+from spectrawalk.usability import constant_pixels, count_masked, empty_bands, unusable_pixels
 
 
 def scene_from_cube(
@@ -28,8 +28,9 @@ def scene_from_cube(
 
     A pixel is masked if any of its bands is NaN, infinite or the `nodata` value, or all of them are
     zero; how many of each there are is in ``metadata`` as ``masked_not_finite``, ``masked_nodata``
-    and ``masked_all_zero``. Pixels that hold another value in every band are suspicious, but may be
-    right: ``constant_pixels`` counts them and ``constant_value`` is the commonest of their values.
+    and ``masked_all_zero``, and as ``masked_by_source`` where only a given ``mask`` says so. Pixels
+    that hold another value in every band are suspicious, but may be right:
+    ``constant_pixels`` counts them and ``constant_value`` is the commonest of their values.
     Bands that ``good_bands`` calls bad say nothing about a pixel; those that hold no usable value
     at all are called bad.
     Every reader ends here, so that the same cube gives the same bytes whatever file it came from.
@@ -74,7 +75,7 @@ def scene_from_cube(
         )
     record = {
         **(metadata or {}),
-        **{why: int(np.count_nonzero(where)) for why, where in reasons.items()},
+        **count_masked(mask, reasons),
         **constant_pixels(cube, mask),
     }
     empty = empty_bands(cube, nodata=nodata)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from spectrawalk.io.wavelengths import to_nanometres
 from spectrawalk.scene import Scene
 
 _MARKS = ("zarr.json", ".zarray", ".zgroup")
+_MOST_MISSING = 100  # promised chunks for each one that is stored
 _BAND_AXES = {"band", "bands", "wavelength", "wavelengths", "wl", "spectral"}
 
 
@@ -106,13 +108,25 @@ def _choose(path: Path, arrays: dict[str, Any], name: str | None, n_axes: int) -
             "Python)."
         )
     ((key, array),) = fitting.items()
-    stored = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
-    for shape in (array.shape, array.chunks):
-        n_values = 1
-        for length in shape:
-            n_values *= int(length)
-        check_promise(path, n_values * array.dtype.itemsize, stored)
+    _check_stored(path, array)
     return key, array
+
+
+def _check_stored(path: Path, array: Any) -> None:
+    """Refuse an array that promises far more than is stored: Zarr would make up the rest."""
+    sizes = [each.stat().st_size for each in path.rglob("*") if each.is_file()]
+    pieces = array.shards or array.chunks
+    for shape in (array.shape, pieces):
+        check_promise(path, math.prod(map(int, shape)) * array.dtype.itemsize, sum(sizes))
+    promised = math.prod(
+        -(-length // piece) for length, piece in zip(array.shape, pieces, strict=True)
+    )
+    # Chunks that hold nothing but the fill value are left out, but seldom nearly all of them.
+    if promised > _MOST_MISSING * max(len(sizes), 10):
+        raise FileError(
+            f"'{path}' is damaged or incomplete: it promises {promised:,} chunks but stores at "
+            f"most {len(sizes):,}; get or write it again."
+        )
 
 
 def _bands_come_first(array: Any, attributes: dict[str, Any]) -> bool:
