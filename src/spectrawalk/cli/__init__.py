@@ -11,7 +11,9 @@ from spectrawalk import __version__
 from spectrawalk.cli.benchmark import benchmark
 from spectrawalk.cli.cluster import cluster
 from spectrawalk.cli.console import OneLineErrors
+from spectrawalk.cli.convert import convert
 from spectrawalk.cli.demo import demo
+from spectrawalk.cli.inspect import inspect
 from spectrawalk.cli.predict import predict
 from spectrawalk.cli.reproduce import reproduce
 from spectrawalk.cli.score import score
@@ -35,8 +37,10 @@ def main(context: click.Context) -> None:
 
 
 main.add_command(demo)
+main.add_command(inspect)
 main.add_command(cluster)
 main.add_command(predict)
 main.add_command(score)
+main.add_command(convert)
 main.add_command(reproduce)
 main.add_command(benchmark)

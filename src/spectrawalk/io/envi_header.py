@@ -14,7 +14,7 @@ from spectrawalk.io.georeference import parse_map_info, to_wkt
 from spectrawalk.io.wavelengths import to_nanometres
 from spectrawalk.scene import Transform
 
-_DTYPES = {
+DTYPES = {
     1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: "i8", 15: "u8",
 }  # fmt: skip
 _COMPLEX = (6, 9)
@@ -78,7 +78,7 @@ class Header:
         byte_order = self.fields.get("byte order", "0")
         if byte_order not in ("0", "1"):
             raise self._damage("byte order", "0 or 1")
-        dtype = np.dtype(_DTYPES[self._type()]).newbyteorder("<" if byte_order == "0" else ">")
+        dtype = np.dtype(DTYPES[self._type()]).newbyteorder("<" if byte_order == "0" else ">")
         offset = self._size("header offset", least=0) if "header offset" in self.fields else 0
         return Layout((rows, cols, bands), _ORDERS[interleave], dtype, offset)
 
@@ -86,8 +86,8 @@ class Header:
         code = self._size("data type", least=0)
         if code in _COMPLEX:
             raise FileError(f"'{self.path}' describes complex values; real numbers are needed.")
-        if code not in _DTYPES:
-            raise self._damage("data type", f"one of {', '.join(map(str, _DTYPES))}")
+        if code not in DTYPES:
+            raise self._damage("data type", f"one of {', '.join(map(str, DTYPES))}")
         return code
 
     def _size(self, key: str, least: int = 1) -> int:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from spectrawalk.errors import DataError
 from spectrawalk.scene import Transform
 
 _UTM_EPSG = {
@@ -88,6 +89,54 @@ def parse_map_info(parts: Sequence[str]) -> tuple[Transform | None, str | None]:
     if not all(map(math.isfinite, transform)) or a * e == b * d:
         return None, None
     return transform, to_wkt(_epsg_of(plain))
+
+
+def write_map_info(transform: Transform, crs: str | None) -> dict[str, str]:
+    """Write the place of an image as an ENVI header says it: the inverse of `parse_map_info`.
+
+    Returns
+    -------
+    dict of str
+        ``map info`` and, if `crs` is known, ``coordinate system string``.
+
+    Examples
+    --------
+    >>> write_map_info((30, 0, 500000, 0, -30, 4000000), None)
+    {'map info': '{Arbitrary, 1, 1, 500000.0, 4000000.0, 30.0, 30.0}'}
+    """
+    a, b, x, d, e, y = map(float, transform)
+    width, height = math.hypot(a, d), math.hypot(b, e)
+    if a * e >= b * d or abs(a * b + d * e) > 1e-9 * width * height:
+        raise DataError(
+            f"an ENVI header cannot express the transform {transform}, which mirrors or shears the "
+            "pixels; write a GeoTIFF instead."
+        )
+    names, plain = _names_of(crs)
+    parts = [names[0], 1, 1, x, y, width, height, *names[1:]]
+    angle = math.degrees(math.atan2(d, a))
+    if angle:
+        parts.append(f"rotation={angle!r}")
+    fields = {"map info": "{" + ", ".join(map(str, parts)) + "}"}
+    return fields | ({"coordinate system string": "{" + plain + "}"} if plain else {})
+
+
+def _names_of(crs: str | None) -> tuple[list[object], str | None]:
+    """Projection, zone, hemisphere and datum in ENVI's words, and the WKT in ESRI's dialect."""
+    from rasterio.crs import CRS
+    from rasterio.enums import WktVersion
+
+    if crs is None:
+        return ["Arbitrary"], None
+    known = CRS.from_wkt(crs)
+    plain = known.to_wkt(version=WktVersion.WKT1_ESRI).replace("\n", " ")
+    code = known.to_epsg() or 0
+    for datum, bases in (("WGS-84", _UTM_EPSG["wgs84"]), ("NAD-83", _UTM_EPSG["nad83"])):
+        for hemisphere, base in bases.items():
+            if 1 <= code - base <= 60:
+                return ["UTM", code - base, hemisphere.title(), datum, "units=Meters"], plain
+    if known.is_geographic:
+        return ["Geographic Lat/Lon", "WGS-84", "units=Degrees"], plain
+    return ["Arbitrary"], plain
 
 
 def _epsg_of(plain: Sequence[str]) -> int | None:

@@ -1,0 +1,75 @@
+"""``spectrawalk convert``: a scene in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from spectrawalk.cli.console import results_console, say, watch
+from spectrawalk.cli.naming import naming_options
+from spectrawalk.cli.options import Crop
+from spectrawalk.cli.scene_options import reading_options
+from spectrawalk.cli.scene_request import SceneRequest
+
+_EXAMPLES = """\b
+Examples:
+  spectrawalk convert field.mat field.tif
+  spectrawalk convert EMIT_L2A_RFL_001.nc reflectance.hdr
+  spectrawalk convert PRS_L2D_STD.he5 corner.zarr --crop 0:200,0:200
+"""
+
+
+@click.command(short_help="Write a scene in another format.", epilog=_EXAMPLES)
+@click.argument("source", metavar="SCENE")
+@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
+@reading_options
+@click.option(
+    "--crop",
+    type=Crop(),
+    metavar="ROW0:ROW1,COL0:COL1",
+    help="Write only these rows and columns, counted from 0, the last ones left out.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.pass_context
+def convert(
+    context: click.Context,
+    source: str,
+    target: Path,
+    variable: str | None,
+    nodata: float | None,
+    bands_first: bool,
+    crop: tuple[slice, slice] | None,
+    overwrite: bool,
+    quiet: bool,
+) -> None:
+    """Write SCENE to OUT, in the format that the extension of OUT names.
+
+    .tif is GeoTIFF; .hdr, .img or .dat is ENVI; .zarr, .mat (version 5) and .npy are arrays.
+    Wavelengths, widths, bad bands, names and the place on the map are kept where the format holds
+    them. Masked pixels get a value that stands for no data. All bands are kept. An EMIT scene is
+    laid out on its map in GeoTIFF and ENVI.
+    """
+    with naming_options(context.command):
+        from spectrawalk.io.scene_writers import check_target, write_scene
+
+        check_target(target, overwrite=overwrite)
+        with watch("reading", quiet=quiet):
+            scene = SceneRequest(
+                source, variable=variable, nodata=nodata, bands_first=bands_first
+            ).read()
+            if crop is not None:
+                scene = scene.crop(*crop)
+        with watch("writing", quiet=quiet):
+            written = write_scene(target, scene, overwrite=overwrite)
+    console = results_console()
+    rows, cols = scene.shape
+    masked = scene.mask.size - scene.n_valid
+    say(
+        console,
+        f"{scene.name}: {rows} x {cols} pixels, {scene.n_bands} bands, {scene.cube.dtype}, "
+        f"{masked:,} masked",
+    )
+    for path in written:
+        console.print(str(path), soft_wrap=True)
