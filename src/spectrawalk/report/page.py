@@ -161,10 +161,10 @@ def _maps(
         f"<figcaption><b>{name}</b>, {caption}</figcaption></figure>\n"
         for name, address, caption in maps
     )
-    note = f"<p class='soft'>Shown: every {step}th row and column.</p>" if step > 1 else ""
+    thinned = f"<p class='soft'>Shown: one of {step} rows and columns.</p>" if step > 1 else ""
     return _section(
         "Map",
-        f'<div class="maps" style="--aspect: {cols / rows:.4f}">\n{figures}</div>\n{note}'
+        f'<div class="maps" style="--aspect: {cols / rows:.4f}">\n{figures}</div>\n{thinned}'
         '<p id="readout">Move the pointer over a map to read its values.</p>'
         f'<img id="values" class="hidden" alt="" src="{values_picture(labels, confidence)}">'
         f'<script type="application/json" id="place">{_place(scene, cluster_map, step)}</script>',

@@ -1,0 +1,116 @@
+"""``spectrawalk predict``, and how bands are matched."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rasterio
+from click.testing import CliRunner
+
+from spectrawalk import SRDL, Scene
+from spectrawalk.band_matching import match_bands
+from spectrawalk.cli import main
+from spectrawalk.datasets import make_scene
+from spectrawalk.errors import DataError
+
+WAVELENGTHS = np.linspace(450, 900, 10)
+
+
+@pytest.fixture(scope="module")
+def cube():
+    return make_scene(shape=(20, 16), n_bands=10, n_classes=3, random_state=0).cube
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch, cube):
+    """A working folder with a model, model.npz."""
+    monkeypatch.chdir(tmp_path)
+    fitted = SRDL(n_clusters=3, n_neighbors=20, n_eigenpairs=5)
+    fitted.fit(Scene(cube, wavelengths=WAVELENGTHS)).save("model.npz")
+    return fitted
+
+
+def write_geotiff(path, cube, wavelengths):
+    rows, cols, bands = cube.shape
+    with rasterio.open(
+        path, "w", driver="GTiff", height=rows, width=cols, count=bands, dtype=cube.dtype,
+        crs="EPSG:32616", transform=rasterio.Affine(30, 0, 5e5, 0, -30, 4e6),
+    ) as raster:  # fmt: skip
+        raster.write(np.moveaxis(cube, 2, 0))
+        for band, wavelength in enumerate(wavelengths, start=1):
+            raster.update_tags(band, wavelength=str(wavelength), wavelength_units="nm")
+
+
+def run(*args):
+    return CliRunner().invoke(main, ["predict", *map(str, args)])
+
+
+def refuse(*args):
+    result = run(*args)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_another_scene_is_labelled_and_the_unknown_left_out(model, cube):
+    strange = cube.copy()
+    strange[0, :5] = strange[0, :5, ::-1] ** 3
+    write_geotiff("other.tif", strange, WAVELENGTHS)
+    result = run("model.npz", "other.tif", "-o", "out", "--quiet")
+    assert result.exit_code == 0, result.output
+    expected = model.predict(strange)
+    assert (expected[0, :5] == -1).all()
+    unknown = (expected < 0).sum()
+    assert f"{unknown} pixels of 320 are unlike any spectrum of the fit" in result.stdout
+    with rasterio.open("out/labels.tif") as read:
+        np.testing.assert_array_equal(read.read(1), expected + 1)
+        assert read.crs == rasterio.CRS.from_epsg(32616)
+    assert {path.name for path in Path("out").iterdir()} == {
+        "labels.tif", "labels.tif.aux.xml", "labels.qml", "labels_envi.dat", "labels_envi.hdr",
+        "labels.png", "labels.npy", "run.json",
+    }  # fmt: skip
+    record = json.loads(Path("out/run.json").read_bytes())
+    assert record["result"] == {"valid_pixels": 320, "unlabelled_pixels": unknown}
+
+
+def test_bands_are_matched_by_wavelength(model, cube):
+    more = np.concatenate([cube[..., ::-1], np.ones((20, 16, 2), dtype=cube.dtype)], axis=2)
+    write_geotiff("other.tif", more, [*(WAVELENGTHS[::-1] + 3), 1500, 1600])
+    told = run("model.npz", "other.tif", "-o", "out", "--quiet", "--json")
+    assert told.exit_code == 0, told.output
+    np.testing.assert_array_equal(np.load("out/labels.npy"), model.predict(cube) + 1)
+    assert json.loads(told.stdout)["command"] == "predict"
+
+
+def test_a_scene_without_wavelengths_needs_as_many_bands(model, cube):
+    np.save("same.npy", cube)
+    assert run("model.npz", "same.npy", "-o", "out", "--quiet").exit_code == 0
+    np.save("fewer.npy", cube[..., :8])
+    told = refuse("model.npz", "fewer.npy", "-o", "no", "--quiet")
+    assert "has 8 bands and the model was fitted to 10" in told
+    assert not Path("no").exists()
+
+
+def test_a_scene_of_another_sensor_is_refused(model, cube):
+    write_geotiff("other.tif", cube, WAVELENGTHS + 26)
+    told = refuse("model.npz", "other.tif", "-o", "no", "--quiet")
+    assert "no band for 1 of the model's 10, such as 450.0 nm" in told
+
+
+def test_what_is_no_model_is_refused(model, cube):
+    np.save("same.npy", cube)
+    assert "model" in refuse("same.npy", "same.npy", "-o", "no")
+    assert "missing.npz" in refuse("missing.npz", "same.npy", "-o", "no")
+    Path("out").mkdir()
+    Path("out/labels.tif").write_text("precious")
+    assert "already holds labels.tif" in refuse("model.npz", "same.npy", "-o", "out")
+    assert Path("out/labels.tif").read_text() == "precious"
+
+
+def test_matching_asks_for_half_the_spacing():
+    scene = Scene(np.ones((1, 1, 3)), wavelengths=[500, 524, 576])
+    with pytest.raises(DataError, match=r"550\.0 nm, where its nearest is at 524\.0 nm"):
+        match_bands(scene, 2, np.array([500.0, 550.0]))
+    np.testing.assert_array_equal(match_bands(scene, 2, np.array([500.0, 560.0])), [0, 2])
+    np.testing.assert_array_equal(match_bands(scene, 1, np.array([2000.0])), [2])

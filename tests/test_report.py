@@ -1,0 +1,167 @@
+"""The report: complete, escaped, offline, and alive in a browser."""
+
+import re
+import shutil
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import rasterio
+
+from spectrawalk import SRDL, Scene, score
+from spectrawalk.bands import prepare_scene
+from spectrawalk.confidence import confidence_image
+from spectrawalk.datasets import make_scene
+from spectrawalk.report import report_html
+from spectrawalk.report.pictures import thinning
+from spectrawalk.scene import Orthorectification
+
+UTM = rasterio.CRS.from_epsg(32616).to_wkt()
+EVIL = "<script>alert(1)</script> & \"q\" '田' \udcff"
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def clustered(**changes):
+    made = make_scene(shape=(24, 18), n_bands=12, n_classes=3, random_state=0)
+    cube = made.cube.copy()
+    cube[:2] = 0
+    cube[..., 3] = 5  # a constant band
+    scene = Scene(
+        cube,
+        mask=cube[..., 0] > 0,
+        name=changes.pop("name", "field"),
+        wavelengths=np.linspace(1000, 1550, 12),
+        metadata={"masked_all_zero": 36},
+        **{"crs": UTM, "transform": (30.0, 0, 500_000.0, 0, -30.0, 4_400_000.0)} | changes,
+    )
+    scene, _ = prepare_scene(scene)
+    model = SRDL(n_clusters=3, n_neighbors=20, n_eigenpairs=5).fit(scene)
+    return scene, model
+
+
+def page_of(scene, model, record=None, scores=None):
+    confidence = confidence_image(model.coordinates_, model.modes_)
+    page = report_html(
+        scene, model, confidence=confidence, record=record or {"note": EVIL}, scores=scores
+    )
+    return page.decode("utf-8")
+
+
+class Texts(HTMLParser):
+    """The words of a page and the addresses it names."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.addresses = [], []
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def handle_starttag(self, tag, attrs):
+        self.addresses += [v for k, v in attrs if k in ("src", "href", "action", "xlink:href")]
+
+
+def read(page):
+    parser = Texts()
+    parser.feed(page)
+    return " ".join(" ".join(parser.words).split()), parser.addresses
+
+
+def test_the_page_says_what_was_found_and_used():
+    scene, model = clustered()
+    words, _ = read(page_of(scene, model))
+    sizes = np.bincount(model.labels_[model.labels_ >= 0])
+    for size in sizes:
+        assert f"{size:,} {size / sizes.sum():.1%} {size * 0.09:,.2f} ha" in words
+    assert "8 bands and 396 pixels were used, 36 pixels masked" in words
+    assert "36 pixels masked zero in every band" in words
+    assert "3 bands dropped water vapour, 1350 to 1450 nm" in words
+    assert "1 band dropped one value everywhere" in words
+    assert "WGS 84 / UTM zone 16N" in words
+    assert "SRDL: 3 clusters, window radius 8" in words
+    for heading in ("Map", "Clusters", "Spectra of the clusters", "Number of clusters"):
+        assert heading in words
+    assert "ground truth" not in words
+
+
+def test_the_ground_truth_is_shown_where_there_is_one():
+    truth = make_scene(shape=(24, 18), n_bands=12, n_classes=3, random_state=0).ground_truth
+    scene, model = clustered(ground_truth=truth, class_names={1: "oats & <rye>"})
+    words, addresses = read(page_of(scene, model, scores=score(truth, model.labels_)))
+    assert "Agreement with the ground truth" in words
+    assert "oats & <rye>" in words
+    assert sum(each.startswith("data:image/png") for each in addresses) == 5
+
+
+def test_nothing_is_fetched_from_anywhere():
+    page = page_of(*clustered())
+    _, addresses = read(page)
+    assert all(each.startswith(("data:image/png;base64,", "#")) for each in addresses)
+    assert not re.search(r"url\((?!#)|@import|fetch\(|XMLHttpRequest", page)
+    assert "default-src &#x27;none&#x27;" in page
+
+
+def test_names_from_files_cannot_become_markup():
+    scene, model = clustered(name=EVIL)
+    page = page_of(scene, model, record={"inputs": [{"path": EVIL, "sha256": EVIL}]})
+    assert "<script>alert" not in page
+    words, _ = read(page)
+    assert "<script>alert(1)</script> & \"q\" '田'" in words
+
+
+def test_the_same_run_gives_the_same_page():
+    scene, model = clustered()
+    assert page_of(scene, model) == page_of(scene, model)
+
+
+def test_a_large_map_is_thinned_out_and_says_so():
+    assert thinning((1500, 10)) == 1
+    scene, model = clustered()
+    lookup = Orthorectification(
+        np.arange(4000, dtype=np.int32)[:, None] % 24, np.zeros((4000, 1), dtype=np.int32)
+    )
+    scene = Scene(scene.cube, scene.mask, orthorectify=lookup)
+    words, _ = read(page_of(scene, model))
+    assert "Shown: one of 3 rows and columns" in words
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian: chromium)")
+def test_the_page_lives_in_a_browser_without_a_network(tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api")
+    scene, model = clustered(name=EVIL)
+    (tmp_path / "report.html").write_text(page_of(scene, model), encoding="utf-8")
+    complaints, asked = [], []
+
+    def allow_only_the_page(route):
+        asked.append(route.request.url)
+        route.continue_() if route.request.url.startswith("file:") else route.abort()
+
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.route("**/*", allow_only_the_page)
+        page.goto((tmp_path / "report.html").as_uri())
+        maps = page.locator("img.map")
+        assert maps.count() == 3
+        assert page.evaluate("[...document.images].every(i => i.complete && i.naturalWidth > 0)")
+        box = maps.first.bounding_box()
+        row, col = 10, 4
+        page.mouse.move(
+            box["x"] + box["width"] * (col + 0.5) / 18, box["y"] + box["height"] * (row + 0.5) / 24
+        )
+        told = page.locator("#readout").inner_text()
+        cluster = int(model.labels_[row, col]) + 1
+        confidence = confidence_image(model.coordinates_, model.modes_)[row, col]
+        assert f"row {row}, column {col}" in told
+        assert "x 500135.0, y 4399685.0" in told
+        assert f"cluster {cluster}, confidence {confidence:.2f}" in told
+        faded = page.locator("#spectra .faded").count()
+        assert faded > 0
+        page.mouse.move(5, 5)
+        assert page.locator("#spectra .faded").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        browser.close()
+    assert complaints == []
+    assert all(url.startswith(("file:", "data:")) for url in asked)
