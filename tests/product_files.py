@@ -98,8 +98,11 @@ def prisma_wavelengths() -> tuple[np.ndarray, np.ndarray]:
     return np.array([977.0, 900.0, 550.0, 0.0]), np.array([2490.0, 1650.0, 1000.0, 943.0, 0.0])
 
 
-def write_prisma(path: Path, *, centres=False, errors=True) -> Path:
-    """Write an L2D product: axes (row, band, column), two detectors, scales of their own."""
+def write_prisma(path: Path, *, centres=False, errors=True, turned=False) -> Path:
+    """Write an L2D product: axes (row, band, column), two detectors, scales of their own.
+
+    Turned, the axes are (column, band, row).
+    """
     vnir, swir = prisma_wavelengths()
     rng = np.random.default_rng(5)
     fields = "HDFEOS/SWATHS/PRS_L2D_HCO/Data Fields"
@@ -108,15 +111,19 @@ def write_prisma(path: Path, *, centres=False, errors=True) -> Path:
             values = rng.integers(1, 65535, size=(ROWS, len(wavelengths), COLS)).astype(np.uint16)
             values[:, wavelengths == 0] = 0
             values[0, :, 0] = 0  # outside the swath
-            file[f"{fields}/{name.upper()}_Cube"] = values
+            file[f"{fields}/{name.upper()}_Cube"] = values.T if turned else values
             if errors:
                 codes = np.zeros(values.shape, dtype=np.uint8)
                 codes[0, :, 1] = 1  # invalid in all bands
                 codes[3, 0, 3] = 1  # invalid in one
-                file[f"{fields}/{name.upper()}_PIXEL_L2_ERR_MATRIX"] = codes
+                matrix = f"{fields}/{name.upper()}_PIXEL_L2_ERR_MATRIX"
+                file[matrix] = codes.T if turned else codes
             file.attrs[f"List_Cw_{name}"] = wavelengths.astype(np.float32)
             file.attrs[f"List_Cw_{name}_Flags"] = (wavelengths > 0).astype(np.int32)
             file.attrs[f"List_Fwhm_{name}"] = np.full(len(wavelengths), 11.0, dtype=np.float32)
+        latitude = np.linspace(36.2, 36.1, ROWS)[:, np.newaxis] + np.linspace(0, 1e-4, COLS)
+        place = "HDFEOS/SWATHS/PRS_L2D_HCO/Geolocation Fields/Latitude"
+        file[place] = latitude.T if turned else latitude
         file.attrs["L2ScaleVnirMin"], file.attrs["L2ScaleVnirMax"] = 0.0, 1.0
         file.attrs["L2ScaleSwirMin"], file.attrs["L2ScaleSwirMax"] = 0.0, 0.5
         file.attrs["Epsg_Code"] = np.uint32(EPSG)

@@ -398,6 +398,16 @@ def test_prisma_as_one_cube_of_reflectances(tmp_path, centres):
     np.testing.assert_array_equal(part.cube, scene.cube[:, 2:, [4, 1]])
 
 
+def test_prisma_is_the_right_way_round_whichever_axis_comes_first(tmp_path):
+    plain = read_scene(write_prisma(tmp_path / "p.he5"))
+    turned = read_scene(write_prisma(tmp_path / "t.he5", turned=True))
+    np.testing.assert_array_equal(turned.cube, plain.cube)
+    np.testing.assert_array_equal(turned.mask, plain.mask)
+    assert turned.transform == plain.transform
+    part = read_scene(tmp_path / "t.he5", rows=slice(2, 5), cols=slice(1, 3))
+    np.testing.assert_array_equal(part.cube, plain.cube[2:5, 1:3])
+
+
 def test_prisma_bands_of_two_detectors_overlap(tmp_path):
     from spectrawalk.bands import prepare_scene
 
@@ -500,6 +510,16 @@ def test_xarray_in_any_order_of_dimensions():
         assert scene.name == "field"
     part = read_scene(data, rows=slice(1, 3), bands=[0, 1])
     np.testing.assert_array_equal(part.cube, CUBE[1:3, :, :2])
+
+
+def test_an_estimator_takes_a_data_array_the_right_way_round():
+    xarray = pytest.importorskip("xarray")
+    from spectrawalk import SRDL, Scene
+
+    cube = np.random.default_rng(0).random((9, 8, 5))
+    data = xarray.DataArray(np.moveaxis(cube, -1, 0), dims=("band", "y", "x"))
+    model = SRDL(n_clusters=2, radius=2, n_neighbors=8, n_eigenpairs=4)
+    np.testing.assert_array_equal(model.fit(data).labels_.copy(), model.fit(Scene(cube)).labels_)
 
 
 def test_xarray_that_is_no_scene():

@@ -114,6 +114,11 @@ def take_input(
         raise DataError(
             f"'{X!s}' is the name of a file, not data; give spectrawalk.read_scene({str(X)!r})."
         )
+    if hasattr(X, "dims") and hasattr(X, "coords") and _n_dimensions(X) >= 3:
+        # An array of xarray knows its axes by their names, in any order.
+        from spectrawalk.io.xarray_scene import scene_from_xarray
+
+        X = scene_from_xarray(X)
     if isinstance(X, Scene) or _n_dimensions(X) >= 3:
         pixels = take_pixels(X, mask, at_least=at_least)
         _note_bands(estimator, pixels.spectra.shape[1], reset)

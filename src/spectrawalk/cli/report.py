@@ -22,6 +22,7 @@ _WHY_MASKED = {
     "masked_not_finite": "NaN or infinite",
     "masked_nodata": "of the value for no data",
     "masked_all_zero": "zero in every band",
+    "masked_by_source": "called invalid by the source",
 }
 _MANY_CONSTANT = 0.01  # of the pixels: so many are hardly chance
 

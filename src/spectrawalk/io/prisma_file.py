@@ -81,14 +81,15 @@ class PrismaFile(Format):
 class Detector:
     """One of the two cubes: the bands that are in use, in order of their wavelengths.
 
-    In the file the axes are (row, band, column), the wavelengths descend, and bands that were not
+    In the file the bands are the second axis, the wavelengths descend, and bands that were not
     measured have the flag 0.
     """
 
     def __init__(self, path: Path, file: h5py.File, name: str) -> None:
         self.name = name.upper()
         self.dataset = find_dataset(path, file, f"{_FIELDS}/{self.name}_Cube", 3)
-        rows, n_bands, cols = self.dataset.shape
+        self.order = _axes(file, self.dataset.shape)
+        rows, cols, n_bands = (self.dataset.shape[self.order.index(axis)] for axis in "rcb")
         self.shape = (rows, cols)
         centres = _attribute_per_band(path, file, f"List_Cw_{name}", n_bands)
         if centres is None:
@@ -115,7 +116,7 @@ class Detector:
     def read(self, selection: Selection, bands: NDArray[np.intp]) -> NDArray[np.float32]:
         """Read bands, counted in order of their wavelengths, as reflectances."""
         part = Selection(selection.rows, selection.cols, self.bands[bands], selection.is_part)
-        stored = read_part(self.dataset, part, "rbc")
+        stored = read_part(self.dataset, part, self.order)
         low, high = self.scale
         if low is None or high is None or not low < high:
             return stored.astype(np.float32)
@@ -124,6 +125,18 @@ class Detector:
         reflectance = stored.astype(np.float32) * factor + np.float32(low)
         reflectance[stored == 0] = 0  # no data stays zero in all bands
         return reflectance
+
+
+def _axes(file: h5py.File, shape: tuple[int, int, int]) -> str:
+    """Tell rows from columns by the latitude, which changes from row to row.
+
+    The description of the product and its files do not agree on which of them comes first.
+    """
+    latitude = file.get(f"{_SWATH}/Geolocation Fields/Latitude")
+    if not isinstance(latitude, h5py.Dataset) or latitude.shape != (shape[0], shape[2]):
+        return "rbc"
+    first, across, down = (float(latitude[place]) for place in ((0, 0), (0, -1), (-1, 0)))
+    return "cbr" if abs(across - first) > abs(down - first) else "rbc"
 
 
 def _read_together(detectors: list[Detector], selection: Selection) -> NDArray[np.float32]:
@@ -153,7 +166,7 @@ def _errors(
         if detector.errors is None:
             return np.zeros_like(invalid), flagged
         part = Selection(selection.rows, selection.cols, detector.bands, selection.is_part)
-        codes = read_part(detector.errors, part, "rbc")
+        codes = read_part(detector.errors, part, detector.order)
         invalid &= (codes == _INVALID).all(axis=2)
         flagged |= ((codes == _INVALID) | (codes == _SATURATED)).any(axis=2)
     return invalid, flagged
