@@ -15,6 +15,8 @@ from spectrawalk.errors import FileError, ParameterError
 if TYPE_CHECKING:
     from spectrawalk import Scene
 
+Window = tuple[tuple[int, int], tuple[int, int]]
+
 NO_PREPARATION: dict[str, Any] = {
     "drop_bad_bands": False,
     "drop_water_bands": False,
@@ -48,7 +50,7 @@ class SceneRequest:
     nodata: float | None = None
     bands_first: bool = False
     mask_file: str | None = None
-    crop: tuple[tuple[int, int], tuple[int, int]] | None = None
+    crop: Window | None = None
     band_ranges: tuple[tuple[float, float], ...] = ()
     drop_bad_bands: bool = True
     drop_water_bands: bool = True
@@ -118,8 +120,10 @@ class SceneRequest:
         return [file for file in named if file is not None]
 
     def load(self) -> Scene:
-        """Read the scene and prepare it."""
-        return self.prepare(self.read())
+        """Read the scene, or no more of it than is wanted, and prepare it."""
+        if self.crop is None or self.mask_file is not None or not self.is_file:
+            return self.prepare(self.read())  # a mask is of the size of the whole
+        return dataclasses.replace(self, crop=None).prepare(self.read(part=self.crop))
 
     def prepare(self, scene: Scene) -> Scene:
         """Leave out the bands and pixels that are not to be used."""
@@ -144,8 +148,8 @@ class SceneRequest:
         )
         return prepared
 
-    def read(self) -> Scene:
-        """Read the scene as it is."""
+    def read(self, part: Window | None = None) -> Scene:
+        """Read the scene as it is, or a part of a file."""
         from spectrawalk.datasets import load_scene, scene_names
         from spectrawalk.io import read_scene
 
@@ -160,6 +164,8 @@ class SceneRequest:
                 variable=self.variable,
                 nodata=self.nodata,
                 bands_first=self.bands_first,
+                rows=None if part is None else slice(*part[0]),
+                cols=None if part is None else slice(*part[1]),
             )
         for option, given in (
             (f"--variable={self.variable}", self.variable is not None),

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import tempfile
-import warnings
-from pathlib import Path
-
 import numpy as np
-import rasterio
-from rasterio.errors import NotGeoreferencedWarning
 
 from spectrawalk.cluster_map import ClusterMap
-from spectrawalk.scene import Transform
+from spectrawalk.io.georeference import write_map_info
 
 _DATA_TYPES = {np.uint8: 1, np.uint16: 12, np.uint32: 13}  # as ENVI numbers them
-_PLACE = ("map info", "projection info", "coordinate system string")
 
 
 def envi_map_files(name: str, cluster_map: ClusterMap, title: str) -> dict[str, bytes]:
@@ -40,7 +32,7 @@ def envi_map_files(name: str, cluster_map: ClusterMap, title: str) -> dict[str, 
     codes = cluster_map.codes
     rows, cols = codes.shape
     colors = [0, 0, 0, *cluster_map.colors.ravel().tolist()]
-    fields = {
+    fields: dict[str, object] = {
         "description": in_braces([title]),
         "samples": cols,
         "lines": rows,
@@ -55,8 +47,9 @@ def envi_map_files(name: str, cluster_map: ClusterMap, title: str) -> dict[str, 
         "class names": in_braces(["no data", *cluster_map.names]),
         "band names": in_braces(["cluster"]),
         "data ignore value": 0,
-        **_place_fields(cluster_map.crs, cluster_map.transform),
     }
+    if cluster_map.transform is not None:
+        fields |= write_map_info(cluster_map.transform, cluster_map.crs)
     return {
         f"{name}.hdr": envi_header(fields),
         f"{name}.dat": codes.astype(codes.dtype.newbyteorder("<")).tobytes(),
@@ -79,18 +72,3 @@ def in_braces(values: list[object] | list[str] | list[int] | list[float]) -> str
     """List of an ENVI header; what would end an entry or the list is replaced in texts."""
     swap = str.maketrans("{},\n\r", "()   ")
     return "{" + ", ".join(str(value).translate(swap) for value in values) + "}"
-
-
-def _place_fields(crs: str | None, transform: Transform | None) -> dict[str, object]:
-    """Fields that say where the map lies, as GDAL words them for a file of one pixel."""
-    if transform is None:
-        return {}
-    profile = {"driver": "ENVI", "width": 1, "height": 1, "count": 1, "dtype": "uint8"}
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotGeoreferencedWarning)
-        path = Path(folder, "place.dat")
-        with rasterio.open(path, "w", crs=crs, transform=rasterio.Affine(*transform), **profile):
-            pass
-        header = path.with_suffix(".hdr").read_text(encoding="utf-8", errors="replace")
-    entries = dict(re.findall(r"^(\w[\w ]*?) *= *(\{[^}]*\})", header, flags=re.MULTILINE))
-    return {name: entries[name] for name in _PLACE if name in entries}
