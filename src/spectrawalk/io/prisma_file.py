@@ -22,6 +22,7 @@ _SWATH = "HDFEOS/SWATHS/PRS_L2D_HCO"
 _FIELDS = f"{_SWATH}/Data Fields"
 _DETECTORS = ("Vnir", "Swir")
 _FULL_SCALE = 65535
+_BLOCK_ROWS = 32  # read and scaled at a time, while they are in the processor's cache
 _PIXEL = 30.0  # metres
 _INVALID, _SATURATED = 1, 3  # in the matrix of errors; 2 is a negative reflectance
 
@@ -113,18 +114,26 @@ class Detector:
         self.names = [f"{self.name} {band + 1}" for band in self.bands]
         self.scale = [_float(attribute(file, f"L2Scale{name}{end}")) for end in ("Min", "Max")]
 
-    def read(self, selection: Selection, bands: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Read bands, counted in order of their wavelengths, as reflectances."""
-        part = Selection(selection.rows, selection.cols, self.bands[bands], selection.is_part)
-        stored = read_part(self.dataset, part, self.order)
+    def read_into(self, cube: NDArray[np.float32], selection: Selection, first: int) -> None:
+        """Write the wanted bands as reflectances to `cube`, of which `first` is the band 0 here."""
+        mine = (selection.bands >= first) & (selection.bands < first + len(self.bands))
+        if not mine.any():
+            return
+        places = np.flatnonzero(mine)
+        bands = self.bands[selection.bands[mine] - first]
         low, high = self.scale
-        if low is None or high is None or not low < high:
-            return stored.astype(np.float32)
-        # The two cubes have scales of their own, so that only reflectances go together.
-        factor = np.float32((high - low) / _FULL_SCALE)
-        reflectance = stored.astype(np.float32) * factor + np.float32(low)
-        reflectance[stored == 0] = 0  # no data stays zero in all bands
-        return reflectance
+        for start in range(selection.rows.start, selection.rows.stop, _BLOCK_ROWS):
+            rows = slice(start, min(start + _BLOCK_ROWS, selection.rows.stop))
+            part = Selection(rows, selection.cols, bands, selection.is_part)
+            stored = read_part(self.dataset, part, self.order)
+            block = stored.astype(np.float32)
+            if low is not None and high is not None and low < high:
+                # The two cubes have scales of their own, so that only reflectances go together.
+                block *= np.float32((high - low) / _FULL_SCALE)
+                if low:
+                    block[stored != 0] += np.float32(low)  # no data stays zero in all bands
+            top = start - selection.rows.start
+            cube[top : top + len(block), :, places] = block
 
 
 def _axes(file: h5py.File, shape: tuple[int, int, int]) -> str:
@@ -140,15 +149,11 @@ def _axes(file: h5py.File, shape: tuple[int, int, int]) -> str:
 
 
 def _read_together(detectors: list[Detector], selection: Selection) -> NDArray[np.float32]:
-    first = len(detectors[0].wavelengths)
-    bands = selection.bands
     cube = np.empty(selection.shape, dtype=np.float32)
-    for detector, mine, start in (
-        (detectors[0], bands < first, 0),
-        (detectors[1], bands >= first, first),
-    ):
-        if mine.any():
-            cube[:, :, mine] = detector.read(selection, bands[mine] - start)
+    first = 0
+    for detector in detectors:
+        detector.read_into(cube, selection, first)
+        first += len(detector.bands)
     return cube
 
 
