@@ -1,7 +1,8 @@
 """ENVI files: a header of text and a binary file beside it.
 
-GDAL's driver drops the bad-band list and guesses at lying sizes, so the header is read here and the
-values through a memory map, which reads no more than what is wanted.
+GDAL fills up what a binary file lacks with zeros and says nothing, so the header is read here and
+the values through a memory map, which reads no more than what is wanted; see
+``docs/decisions/envi-headers.md``.
 """
 
 from __future__ import annotations
