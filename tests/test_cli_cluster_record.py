@@ -1,6 +1,7 @@
 """``spectrawalk cluster``: the record of a run, its repetition, plans, and sets of results."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -214,6 +215,7 @@ def test_bands_are_chosen_in_nanometres(field, cube):
             raster.update_tags(band + 1, wavelength=str(1000 + 50 * band), wavelength_units="nm")
     told = succeed("cluster", "field.tif", "-k", 3, "-o", "out", *SMALL)
     assert "3 bands are left out: water vapour, 1350 to 1450 nm" in told
+    areas = told
     record = read_record("out/run.json")
     assert record["image"]["bands"] == 7
     told = succeed(
@@ -223,6 +225,9 @@ def test_bands_are_chosen_in_nanometres(field, cube):
     assert read_record("narrow/run.json")["preparation"]["kept_bands"] == [0, 1, 2, 3, 8, 9]
     succeed("cluster", "field.tif", "-k", 3, "-o", "all", "--no-preparation", *SMALL)
     assert read_record("all/run.json")["image"]["bands"] == 10
+    sizes = np.bincount(np.load("out/labels.npy").ravel())[1:]
+    for size in sizes:
+        assert re.search(rf" {size} . +[\d.]+% . +{size * 0.09:.2f} ha ", areas), areas
     with rasterio.open("all/labels.tif") as read:
         assert read.crs == rasterio.CRS.from_epsg(32616)
         assert tuple(read.transform)[:6] == (30, 0, 5e5, 0, -30, 4e6)

@@ -74,7 +74,8 @@ def test_a_repeated_run_finds_files_in_a_folder_too():
 def test_labels_of_an_emit_scene_are_laid_out_on_its_map():
     cube = make_scene(shape=(20, 16), n_bands=6, n_classes=3, random_state=0).cube
     write_emit(Path("emit.nc"), cube.astype(np.float32))
-    cluster("emit.nc", "-k", 3, "-o", "out", "--save-model", *SMALL)
+    told = cluster("emit.nc", "-k", 3, "-o", "out", "--save-model", *SMALL)
+    assert "labels.npy and labels.png are in the geometry of the sensor" in told
     labels = np.load("out/labels.npy")
     assert labels.shape == (20, 16)
     with rasterio.open("out/labels.tif") as read:

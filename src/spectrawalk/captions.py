@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+_HECTARE = 10_000.0  # square metres
 _SCALING = {
     "pixel": "spectra of length 1",
     "global": "spectra scaled by one factor",
@@ -66,6 +67,19 @@ def count(n: int, thing: str) -> str:
     ('1 band', '1,200 pixels')
     """
     return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def area(square_metres: float) -> str:
+    """Area on the ground, in hectares or, if it is less than one, in square metres.
+
+    Examples
+    --------
+    >>> area(12_345_678), area(900)
+    ('1,234.57 ha', '900 m²')
+    """
+    if square_metres < _HECTARE:
+        return f"{square_metres:,.0f} m²"
+    return f"{square_metres / _HECTARE:,.2f} ha"
 
 
 def shorten(text: str, length: int) -> str:

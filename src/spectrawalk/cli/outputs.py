@@ -122,7 +122,7 @@ def write_results(
     """
     products = map_products(scene, model.labels_, model.n_clusters_)
     products |= _fit_products(scene, model, scores, record, extras)
-    return _write_set(folder, products, record)
+    return _write_set(folder, scene, products, record)
 
 
 def write_prediction(
@@ -133,11 +133,11 @@ def write_prediction(
     record: Mapping[str, Any],
 ) -> tuple[list[tuple[Path, str]], list[str]]:
     """Write the labels that a model gave another scene; see :func:`write_results`."""
-    return _write_set(folder, map_products(scene, labels, n_clusters), record)
+    return _write_set(folder, scene, map_products(scene, labels, n_clusters), record)
 
 
 def _write_set(
-    folder: Path, products: Products, record: Mapping[str, Any]
+    folder: Path, scene: Scene, products: Products, record: Mapping[str, Any]
 ) -> tuple[list[tuple[Path, str]], list[str]]:
     from spectrawalk.io.atomic import atomic_set
     from spectrawalk.io.run_record import record_json, sha256_of
@@ -155,6 +155,11 @@ def _write_set(
         checksums = {name: sha256_of(path) for name, path in staged.items()}
         file(RECORD).write_bytes(record_json({**record, "outputs": checksums}))
     written = {*staged, RECORD}
+    if scene.orthorectify is not None:
+        remarks.append(
+            f"{LABELS} and {PICTURE} are in the geometry of the sensor; the other maps are "
+            "orthorectified."
+        )
     gone = [name for name in RESULTS if name in earlier - written]
     remarks += [f"{name} of an earlier run was removed." for name in gone]
     return [(folder / name, _WHAT[name]) for name in _WHAT if name in written], remarks

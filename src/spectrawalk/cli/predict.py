@@ -70,6 +70,7 @@ def _predict(
 ) -> None:
     import spectrawalk
     from spectrawalk.cli import report
+    from spectrawalk.cluster_map import map_of
     from spectrawalk.io.run_record import record_json
 
     with watch("reading", quiet=quiet):
@@ -87,7 +88,8 @@ def _predict(
     if as_json:
         click.echo(record_json(record), nl=False)
         return
-    report.describe_sizes(console, labels, model.n_clusters_)
+    areas = map_of(scene, labels, model.n_clusters_).areas
+    report.describe_sizes(console, labels, model.n_clusters_, areas)
     if unknown:
         verb = "is" if unknown == 1 else "are"
         say(

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spectrawalk.captions import count
+from spectrawalk.captions import area, count
 from spectrawalk.cli.console import StageClock, say
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def describe_clusters(
     console: Console, scene: Scene, model: Any, scores: Scores | None = None
 ) -> None:
     """Print a table of the clusters, and how their number was found."""
+    from spectrawalk.cluster_map import map_of
     from spectrawalk.remarks import explain_choice
 
     matched = None
@@ -101,7 +102,8 @@ def describe_clusters(
         matched = [
             _class_name(scene, scores.matching.get(cluster)) for cluster in range(model.n_clusters_)
         ]
-    describe_sizes(console, model.labels_, model.n_clusters_, matched)
+    areas = map_of(scene, model.labels_, model.n_clusters_).areas
+    describe_sizes(console, model.labels_, model.n_clusters_, areas, matched)
     choice = explain_choice(model)
     if choice:
         say(console, choice)
@@ -111,9 +113,10 @@ def describe_sizes(
     console: Console,
     labels: NDArray[np.integer],
     n_clusters: int,
+    areas: Sequence[float] | NDArray[np.floating] | None = None,
     matched: Sequence[str] | None = None,
 ) -> None:
-    """Print a table of the clusters: colours, sizes, and the classes matched with them."""
+    """Print a table of the clusters: colours, sizes, areas in m2, and matched classes."""
     import numpy as np
     from rich.table import Table
     from rich.text import Text
@@ -126,6 +129,8 @@ def describe_sizes(
     table.add_column("colour", no_wrap=True)
     table.add_column("pixels", justify="right")
     table.add_column("share", justify="right")
+    if areas is not None:
+        table.add_column("area", justify="right")
     if matched is not None:
         table.add_column("matched with")
     for cluster, color in enumerate(cluster_colors(n_clusters).tolist()):
@@ -137,6 +142,8 @@ def describe_sizes(
             f"{sizes[cluster]:,}",
             f"{sizes[cluster] / max(1, sizes.sum()):.1%}",
         ]
+        if areas is not None:
+            row.append(area(areas[cluster]))
         if matched is not None:
             row.append(matched[cluster])
         table.add_row(*row)

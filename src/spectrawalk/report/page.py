@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.captions import count, describe_crop, describe_settings
+from spectrawalk.captions import area, count, describe_crop, describe_settings
 from spectrawalk.cluster_map import ClusterMap, map_of, to_map_grid
 from spectrawalk.figures import principal_component
 from spectrawalk.io.run_record import record_json
@@ -27,7 +27,6 @@ from spectrawalk.report.pictures import (
 from spectrawalk.scene import Scene
 from spectrawalk.scores import Scores
 
-_HECTARE = 10_000.0  # square metres
 # Nothing may be fetched, from wherever the page is opened.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
@@ -200,19 +199,13 @@ def _clusters(
         cells = [f'<span class="swatch" style="background:{shade}"></span>{cluster + 1}']
         cells += [f"{counts[cluster]:,}", f"{counts[cluster] / max(1, counts.sum()):.1%}"]
         if areas is not None:
-            cells.append(_area(areas[cluster]))
+            cells.append(area(areas[cluster]))
         cells.append(f"{sums[cluster] / max(1, counts[cluster]):.2f}")
         if scores is not None:
             cells.append(escape(_class_name(scene, scores.matching.get(cluster))))
         rows.append(cells)
     table = _table(head, rows, numbers=range(1, 4 + (areas is not None)), numbered=True)
     return _section("Clusters", f'<div class="scroll" id="clusters">{table}</div>')
-
-
-def _area(square_metres: float) -> str:
-    if square_metres >= _HECTARE:
-        return f"{square_metres / _HECTARE:,.2f} ha"
-    return f"{square_metres:,.0f} m²"
 
 
 def _class_name(scene: Scene, matched: int | None) -> str:
