@@ -528,6 +528,8 @@ def test_xarray_that_is_no_scene():
         scene_from_xarray(xarray.DataArray(np.ones((2, 3))))
     with pytest.raises(DataError, match="do not tell rows, columns and bands apart"):
         scene_from_xarray(xarray.DataArray(np.ones((2, 3, 4)), dims=("x", "b", "c")))
+    with pytest.raises(DataError, match="Dataset of xarray may hold several arrays"):
+        read_scene(xarray.Dataset({"a": (("y", "x", "band"), np.ones((2, 3, 4)))}))
     with pytest.raises(FileError, match="ndarray is neither the name of a file"):
         read_scene(np.ones((2, 3, 4)))
 

@@ -9,11 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import fuzz_reader
 import numpy as np
 import product_files
 import pytest
 
+READER = Path(__file__).with_name("fuzz_reader.py")
 COUNT = int(os.environ.get("SPECTRAWALK_FUZZ", "25"))
 FIRST = int(os.environ.get("SPECTRAWALK_FUZZ_FIRST", "0"))
 CUBE = product_files.CUBE
@@ -94,7 +94,7 @@ def test_damaged_files_are_read_or_refused(tmp_path, kind):
         scratch = tmp_path / f"scratch-{case}"
         scratch.mkdir()
         child = subprocess.run(
-            [sys.executable, fuzz_reader.__file__, sample, scratch, str(case), str(end - case)],
+            [sys.executable, READER, sample, scratch, str(case), str(end - case)],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         lines = child.stdout.splitlines()

@@ -10,7 +10,7 @@ import scipy.io
 from numpy.typing import NDArray
 
 from spectrawalk.io.formats import ArrayFormat, Variable, part_of
-from spectrawalk.io.hdf5 import check_stored, is_hdf5
+from spectrawalk.io.hdf5 import attribute, check_stored, is_hdf5
 from spectrawalk.io.matlab_tags import check_tags
 from spectrawalk.io.selection import Selection, read_part
 
@@ -63,8 +63,7 @@ class MatlabFile(ArrayFormat):
 
 def _hdf5_variable(name: str, item: h5py.Group | h5py.Dataset) -> Variable:
     """Describe one variable of a version 7.3 file, its axes turned as MATLAB shows them."""
-    kind = item.attrs.get("MATLAB_class", b"")
-    kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+    kind = str(attribute(item, "MATLAB_class") or "")
     if not isinstance(item, h5py.Dataset):
         kind = "sparse" if "MATLAB_sparse" in item.attrs else kind or "struct"
         return Variable(name, (), kind, is_numeric=False)

@@ -52,6 +52,11 @@ def scene_from_xarray(data: Any, *, nodata: float | None = None) -> Scene:
     >>> scene.shape, scene.wavelengths
     ((4, 5), array([450., 550., 650.]))
     """
+    if not hasattr(data, "to_numpy"):
+        raise DataError(
+            f"a {type(data).__name__} of xarray may hold several arrays; give one of them, such as "
+            "dataset['reflectance']."
+        )
     rows, cols, bands = _dimensions(data)
     ordered = data.transpose(rows, cols, bands)
     n_bands = ordered.shape[2]
