@@ -104,6 +104,19 @@ def test_distances_that_are_no_numbers(scale, message):
     check_distinct(normalize_spectra(X, "pixel"), "pixel")
 
 
+@pytest.mark.parametrize("how", ["global", "band", None])
+def test_a_forgotten_value_for_no_data(how):
+    """Beside -3.4e38 all other pixels are the same, and would be clustered as one."""
+    X = np.random.default_rng(0).uniform(size=(30, 5))
+    X[4] = np.finfo(np.float32).min
+    with pytest.raises(DataError, match=r"1 of 30 valid pixels hold values.*`mask`"):
+        check_distinct(normalize_spectra(X, how), how)
+    X[4] = 1e6
+    check_distinct(normalize_spectra(X, how), how)
+    X[:28] = 0
+    check_distinct(normalize_spectra(X, how), how)
+
+
 def test_masked_arrays_bring_their_mask():
     cube = np.arange(24.0).reshape(2, 3, 4)
     hidden = np.zeros_like(cube, dtype=bool)

@@ -308,6 +308,7 @@ def check_distinct(X: NDArray[np.float64], normalize: str | None) -> None:
             f"values as large as {largest:.3g}{after} have distances too large for a number; "
             "scale them down, or use normalize='pixel'."
         )
+    _check_outliers(X, after)
     spread = float(np.ptp(X, axis=0).max())
     if spread <= _SAME * largest:
         raise DataError(
@@ -318,6 +319,19 @@ def check_distinct(X: NDArray[np.float64], normalize: str | None) -> None:
         raise DataError(
             f"values that differ by {spread:.3g} at most{after} have distances too small for a "
             "number; scale them up, or use normalize='pixel'."
+        )
+
+
+def _check_outliers(X: NDArray[np.float64], after: str) -> None:
+    """Refuse values beside which all others vanish: they stand for no data."""
+    sizes = _largest(X, axis=1)
+    typical = float(np.median(sizes[sizes > 0])) if sizes.any() else 0.0
+    dwarfing = np.count_nonzero(sizes > typical / _SAME)
+    if dwarfing:
+        raise DataError(
+            f"{dwarfing} of {len(X)} valid pixels hold values up to {sizes.max():.3g}{after}, "
+            f"beside which the usual {typical:.3g} is nothing; if they stand for no data, leave "
+            "them out with `mask`."
         )
 
 
