@@ -96,6 +96,21 @@ def test_convert_writes_what_the_extension_says(target):
     np.testing.assert_array_equal(read_scene(target, **variable).cube, CUBE[1:3, :2])
 
 
+def test_a_crop_of_a_huge_file_reads_no_more_than_that():
+    with Path("big.img").open("wb") as file:
+        file.truncate(100_000 * 100_000 * 20)  # 200 GB, of which the disk holds nothing
+        file.seek(100_000 * 7 + 3)
+        file.write(bytes(range(1, 20)))
+    Path("big.hdr").write_text(
+        "ENVI\nsamples=100000\nlines=100000\nbands=20\ndata type=1\ninterleave=bsq\n"
+    )
+    crop = ["--crop", "7:9,3:22", "--quiet"]
+    found = json.loads(run("inspect", "big.hdr", "--json", "--no-preparation", *crop).stdout)
+    assert (found["rows"], found["cols"], found["used"]["pixels"]) == (2, 19, 19)
+    assert run("convert", "big.hdr", "part.npy", *crop).exit_code == 0
+    assert np.load("part.npy")[0, :, 0].tolist() == list(range(1, 20))
+
+
 def test_convert_knows_published_scenes():
     assert run("convert", "indian-pines-subset", "pines.tif", "--quiet").exit_code == 0
     assert read_scene("pines.tif").shape == (50, 25)

@@ -56,11 +56,15 @@ def convert(
 
         check_target(target, overwrite=overwrite)
         with watch("reading", quiet=quiet):
-            scene = SceneRequest(
+            request = SceneRequest(
                 source, variable=variable, nodata=nodata, bands_first=bands_first
-            ).read()
-            if crop is not None:
-                scene = scene.crop(*crop)
+            )
+            if crop is None or not request.is_file:
+                scene = request.read()
+                scene = scene if crop is None else scene.crop(*crop)
+            else:
+                top_bottom, left_right = ((part.start, part.stop) for part in crop)
+                scene = request.read(part=(top_bottom, left_right))
         with watch("writing", quiet=quiet):
             written = write_scene(target, scene, overwrite=overwrite)
     console = results_console()

@@ -51,8 +51,7 @@ def inspect(
 
         request = SceneRequest.from_options(source, options)
         with watch("reading", quiet=quiet or as_json):
-            scene = request.read()
-            prepared = request.prepare(scene)
+            scene, prepared = request.read_and_prepare()
             found = describe(scene, prepared)
             expected = forecast(prepared, {"n_neighbors": _NEIGHBORS})
     if as_json:

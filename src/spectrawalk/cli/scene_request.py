@@ -121,9 +121,15 @@ class SceneRequest:
 
     def load(self) -> Scene:
         """Read the scene, or no more of it than is wanted, and prepare it."""
+        return self.read_and_prepare()[1]
+
+    def read_and_prepare(self) -> tuple[Scene, Scene]:
+        """Give the scene, or no more of it than is wanted, before and after its preparation."""
         if self.crop is None or self.mask_file is not None or not self.is_file:
-            return self.prepare(self.read())  # a mask is of the size of the whole
-        return dataclasses.replace(self, crop=None).prepare(self.read(part=self.crop))
+            scene = self.read()  # a mask is of the size of the whole
+            return scene, self.prepare(scene)
+        scene = self.read(part=self.crop)
+        return scene, dataclasses.replace(self, crop=None).prepare(scene)
 
     def prepare(self, scene: Scene) -> Scene:
         """Leave out the bands and pixels that are not to be used."""
