@@ -1,5 +1,6 @@
 """Eigenpairs against dense solvers: no pair missing, and the identity behind eq. (2)."""
 
+import tracemalloc
 from functools import cache
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from scipy.linalg import eigh, subspace_angles
 from scipy.sparse import block_diag, csr_array, diags_array, kron, random_array
 
-from spectrawalk import graph
+from spectrawalk import eigensolver, graph
 from spectrawalk.datasets import make_scene
 from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs, taper
 from spectrawalk.preparation import normalize_spectra, take_pixels
@@ -109,6 +110,38 @@ def test_eigenvalue_sum_is_the_weighted_row_distance(name, time):
         assert found == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.parametrize("lost", [0, 4])
+def test_a_pair_that_the_start_does_not_touch_is_found(lost):
+    """All of the start are eigenvectors, so that the block method ends where it begins."""
+    W, _, exact_values, exact = solved("scene")
+    walk = eigensolver.Walk(csr_array(W))
+    start = np.delete(exact[:, 1:8], lost, axis=1)
+    coarse = eigensolver.CoarseGraph(walk)
+    alone, _ = eigensolver._smallest_pairs(walk, coarse, walk.trivial, start, 5)
+    assert abs(1 - alone[lost] - exact_values[lost + 1]) > 1e-4
+    values, vectors = eigensolver._complete_pairs(walk, coarse, start, 5)
+    np.testing.assert_allclose(values, exact_values[1:6], atol=1e-11)
+    assert subspace_angles(vectors, exact[:, 1:6]).max() < 1e-6
+
+
+def test_coarse_graphs_are_coarsened_until_they_can_be_factorised(monkeypatch):
+    W, _, exact_values, _ = solved("noisy scene")
+    monkeypatch.setattr(eigensolver, "_MOST_GROUPS", 40)
+    assert eigensolver.CoarseGraph(eigensolver.Walk(csr_array(W))).n_groups <= 40
+    np.testing.assert_allclose(leading_eigenpairs(W, 8)[0], exact_values[:8], atol=1e-11)
+
+
+@pytest.mark.parametrize("size", [30, 60])
+def test_pixels_that_are_tied_weakly_do_not_get_rounding_errors_for_coordinates(size):
+    """Dense and iterative: a pixel that hangs on one other by a weight of 1e-25 is like it."""
+    core = blocks(10, size, 1e-2)
+    n = core.shape[0]
+    W = block_diag([core, np.zeros((1, 1))], format="lil")
+    W[0, n] = W[n, 0] = 1e-25
+    values, vectors = leading_eigenpairs(csr_array(W), 6)
+    np.testing.assert_allclose(vectors[n] * values, vectors[0], rtol=1e-6)
+
+
 def test_first_vector_is_constant_one():
     values, vectors = leading_eigenpairs(GRAPHS["scene"](), 4)
     assert values[0] == 1
@@ -135,6 +168,60 @@ def test_directed_pairs_are_those_of_a_dense_solver(size):
     np.testing.assert_allclose(values, np.sort(np.abs(exact))[::-1][:6], atol=1e-10)
     assert np.ptp(vectors[:, 0]) == 0
     np.testing.assert_allclose(np.linalg.norm(vectors[:, 1], axis=0), 1, atol=1e-8)
+
+
+def exact_moduli(W):
+    degree = W.sum(axis=1)
+    return np.sort(np.abs(np.linalg.eigvals(W.toarray() / degree[:, None])))[::-1]
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_directed_graphs_with_several_ends_miss_no_pair(k):
+    """Few neighbours leave parts from which no way leads out, each with an eigenvalue 1."""
+    pixels = take_pixels(make_scene((30, 30), n_bands=20, noise=0.05))
+    X = normalize_spectra(pixels.spectra, "pixel")
+    index, d2 = graph.window_neighbors(X, pixels.mask, k, 6)
+    W = graph.weight_matrix(index, d2, np.ones(len(X)), symmetrize=None)
+    W, _ = graph.bridge_components(W, X, pixels.mask, np.ones(len(X)), 6)
+    exact = exact_moduli(W)
+    if k == 2:
+        assert exact[1] > 1 - 1e-9
+    values, vectors = leading_eigenpairs(W, 12, symmetric=False)
+    np.testing.assert_allclose(values, exact[:12], atol=1e-7)
+    ones = np.count_nonzero(values > 1 - 1e-9)
+    P = diags_array(1 / W.sum(axis=1)) @ W
+    np.testing.assert_allclose(P @ vectors[:, :ones], vectors[:, :ones], atol=1e-7)
+    assert np.linalg.matrix_rank(vectors[:, :ones]) == ones
+
+
+@pytest.mark.parametrize("n", [100, 900])
+def test_a_directed_walk_to_and_fro_keeps_its_eigenvalue_of_minus_one(n):
+    """On a ring of even length the walk swaps two halves: lambda = -1 beside the trivial 1."""
+    values, vectors = leading_eigenpairs(ring(n), 2, symmetric=False)
+    np.testing.assert_allclose(values, 1, atol=1e-9)
+    assert (values <= 1).all()
+    assert np.ptp(vectors[:, 0]) == 0
+    np.testing.assert_allclose(vectors[::2, 1], -vectors[1::2, 1], atol=1e-7)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("spare", [0, 1, 2, 3])
+def test_nearly_all_pairs_may_be_asked_for(symmetric, spare):
+    W = blocks(10, 45, 0.1)
+    values, vectors = leading_eigenpairs(W, 450 - spare, symmetric=symmetric)
+    assert len(values) == 450 - spare
+    assert vectors.shape == (450, 450 - spare)
+
+
+def test_many_components_do_not_fill_the_memory():
+    """One vector per component; full ones per component and pair would be 60 times as many."""
+    parts = block_diag([ring(4)] * 600, format="csr")
+    tracemalloc.start()
+    values, _ = leading_eigenpairs(parts, 601)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(values) == 601
+    assert peak < 4 * 8 * 601 * 2400
 
 
 def test_taper_counts_the_trivial_pair():

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eig, eigh
 from scipy.sparse import csr_array, diags_array
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 from threadpoolctl import threadpool_limits
 
+from spectrawalk import eigensolver
 from spectrawalk.errors import ConvergenceError
 from spectrawalk.graph import component_numbers
 
@@ -50,26 +51,37 @@ def leading_eigenpairs(
     wanted = min(max(wanted, n_components), n)
     solve = _symmetric_pairs if symmetric else _directed_pairs
     total = W.sum()
-    values, vectors = [], []
+    pixels = _members(component)
+    solved = []
     # One thread: the last bits of a threaded product depend on how many share it.
     with threadpool_limits(limits=1, user_api="blas"):
-        for number in range(n_components):
-            inside = np.flatnonzero(component == number) if n_components > 1 else np.arange(n)
+        for inside in pixels:
             share = 1 if wanted == n_components else min(wanted, len(inside))
             part = W if n_components == 1 else W[inside][:, inside].tocsr()
-            part_values, part_vectors = solve(part, share)
+            values, vectors = solve(part, share)
             if symmetric:
                 volume = part.sum()
-                part_vectors *= np.sqrt(total / volume) if volume > 0 else 1.0
-            whole = np.zeros((n, share)) if n_components > 1 else part_vectors
-            whole[inside] = part_vectors
-            values.append(part_values)
-            vectors.append(whole)
-    eigenvalues, eigenvectors = np.concatenate(values), np.concatenate(vectors, axis=1)
+                vectors *= np.sqrt(total / volume) if volume > 0 else 1.0
+            solved.append((values, vectors))
+    eigenvalues = np.concatenate([values for values, _ in solved])
     leading = np.argsort(-eigenvalues, kind="stable")[:wanted]
     if n_eigenpairs == "auto":
         leading = leading[: max(taper(eigenvalues[leading]), n_components)]
-    return eigenvalues[leading], eigenvectors[:, leading]
+    if n_components == 1:
+        return eigenvalues[leading], solved[0][1][:, leading]
+    eigenvectors = np.zeros((n, len(leading)))
+    owner = np.repeat(np.arange(n_components), [len(values) for values, _ in solved])
+    place = np.concatenate([np.arange(len(values)) for values, _ in solved])
+    for column, pair in enumerate(leading):
+        number = owner[pair]
+        eigenvectors[pixels[number], column] = solved[number][1][:, place[pair]]
+    return eigenvalues[leading], eigenvectors
+
+
+def _members(component: NDArray[np.int32]) -> list[NDArray[np.intp]]:
+    """Pixels of each component, in their order."""
+    by_component = np.argsort(component, kind="stable")
+    return np.split(by_component, np.cumsum(np.bincount(component))[:-1])
 
 
 def taper(eigenvalues: NDArray[np.float64]) -> int:
@@ -104,18 +116,34 @@ def _symmetric_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], NDArray
         return np.ones(1), np.ones((len(degree), 1))
     root = np.sqrt(degree)
     scale = diags_array(1 / root)
-    S = (scale @ W @ scale).tocsr()
     trivial = root / np.sqrt(degree.sum())
-    if len(degree) <= _DENSE:
-        values, vectors = _dense_pairs(S.toarray(), trivial, m - 1)
+    if len(degree) <= max(_DENSE, 8 * m):
+        values, vectors = _dense_pairs((scale @ W @ scale).toarray(), trivial, m - 1)
     else:
-        values, vectors = _sparse_pairs(S, trivial, m - 1)
+        values, vectors = eigensolver.leading_pairs(W, m - 1)
     values = np.concatenate([[1.0], values])
     vectors = np.column_stack([trivial, _fix_signs(vectors)])
     vectors = vectors * np.sqrt(degree.sum()) / root[:, None]
     # Exactly: its rounding errors can be larger than what time has left of the others.
     vectors[:, 0] = 1.0
-    return values, vectors
+    return values, _smooth_rounding(W, degree, values, vectors)
+
+
+def _smooth_rounding(
+    W: csr_array,
+    degree: NDArray[np.float64],
+    values: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Take one step of the walk, P Phi / lambda, with the pairs that survive it.
+
+    Phi is divided by the root of the degree, which blows up the rounding errors of pixels that are
+    tied only weakly. The step puts the mean of its neighbours in place of such a pixel's error.
+    """
+    lasting = values > 0.5
+    lasting[0] = False
+    vectors[:, lasting] = (W @ vectors[:, lasting]) / (degree[:, None] * values[lasting])
+    return vectors
 
 
 def _dense_pairs(
@@ -127,56 +155,6 @@ def _dense_pairs(
     return values[::-1], vectors[:, ::-1]
 
 
-def _sparse_pairs(
-    S: csr_array, trivial: NDArray[np.float64], m: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Largest m eigenpairs of S beside the trivial one, none of them missing.
-
-    A Krylov method can step over one of several nearly equal eigenvalues and still report perfect
-    residuals. So after the solve, the pairs found are moved out of the way and the largest of the
-    rest is sought: while it belongs among the leading m, it was missed, and is put in.
-    """
-    n = len(trivial)
-    known = trivial[:, None]
-    values, vectors = _arnoldi(S, known, m)
-    while n > m + 2:
-        extra, vector = _arnoldi(S, np.column_stack([known, vectors]), 1)
-        if extra[0] <= values[-1] + 1e-12:
-            break
-        values = np.append(values, extra)
-        vectors = np.column_stack([vectors, vector])
-        order = np.argsort(-values, kind="stable")[:m]
-        values, vectors = values[order], vectors[:, order]
-    return values, vectors
-
-
-def _arnoldi(
-    S: csr_array, known: NDArray[np.float64], m: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Largest m eigenpairs of S orthogonal to the `known` eigenvectors."""
-    n = S.shape[0]
-
-    def product(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        x = x.ravel()
-        return S @ x - known @ (3.0 * (known.T @ x))
-
-    try:
-        values, vectors = eigsh(
-            LinearOperator((n, n), matvec=product, dtype=np.float64),
-            k=m,
-            which="LA",
-            v0=_start_vector(n),
-            ncv=min(n, max(6 * m, 40)),
-            tol=0,
-            maxiter=100 * n,
-            rng=np.random.default_rng(0),  # for the restarts inside
-        )
-    except ArpackError as error:
-        raise _no_convergence(n, m, error) from error
-    order = np.argsort(-values, kind="stable")
-    return values[order], vectors[:, order]
-
-
 def _directed_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Leading pairs by modulus of a directed graph's P: |lambda| and the real parts of Phi."""
     n = W.shape[0]
@@ -184,27 +162,89 @@ def _directed_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], NDArray[
         return np.ones(1), np.full((n, 1), n**-0.5)
     degree = W.sum(axis=1)
     P = (diags_array(1 / np.where(degree > 0, degree, 1.0)) @ W).tocsr()
-    if n <= _DENSE:
+    if n <= max(_DENSE, 8 * m):
         values, vectors = eig(P.toarray())
     else:
-        try:
-            # One pair more, so that the cut does not fall inside a conjugate pair by chance.
-            k = min(m + 1, n - 2)
-            values, vectors = eigs(
-                P,
-                k=k,
-                which="LM",
-                v0=_start_vector(n),
-                ncv=min(n, max(6 * k, 40)),
-                tol=0,
-                rng=np.random.default_rng(0),  # for the restarts inside
-            )
-        except ArpackError as error:
-            raise _no_convergence(n, m, error) from error
-    order = np.lexsort((-values.imag, -values.real, -np.abs(values)))[:m]
-    values, vectors = np.abs(values[order]), _fix_phases(vectors[:, order]).real
-    values[0], vectors[:, 0] = 1.0, n**-0.5
-    return values, vectors
+        # In the invariant subspace P is a small matrix, which has the same pairs.
+        basis = _leading_subspace(P, m)
+        values, vectors = eig(basis.T @ (P @ basis))
+        vectors = basis @ vectors
+    order = np.lexsort((-values.imag, -values.real, -np.abs(values).round(12)))
+    values, vectors = values[order], vectors[:, order]
+    values, vectors = _put_trivial_first(values, vectors)
+    values, vectors = values[:m], vectors[:, :m]
+    return np.minimum(np.abs(values), 1.0), _fix_phases(vectors).real
+
+
+def _leading_subspace(P: csr_array, m: int) -> NDArray[np.float64]:
+    """Orthonormal basis of an invariant subspace that holds the leading m pairs by modulus.
+
+    A Krylov method sees one vector of each eigenvalue, and a graph from whose parts no way leads
+    out has the eigenvalue 1 once per part. So the largest eigenvalue of what is orthogonal to the
+    subspace is sought, which are the remaining ones of P, and taken in until it is too small.
+    """
+    n = P.shape[0]
+    # One pair more, so that the cut does not fall inside a conjugate pair by chance.
+    values, vectors = _arnoldi(P, np.empty((n, 0)), m + 1)
+    basis = _real_basis(np.empty((n, 0)), vectors)
+    while basis.shape[1] < n - 2:
+        smallest_kept = np.sort(np.abs(np.linalg.eigvals(basis.T @ (P @ basis))))[-m]
+        values, vectors = _arnoldi(P, basis, 1)
+        if abs(values[0]) <= smallest_kept + 1e-10:
+            break
+        basis = _real_basis(basis, vectors)
+    return basis
+
+
+def _real_basis(basis: NDArray[np.float64], vectors: NDArray[np.complex128]) -> NDArray[np.float64]:
+    """Extend an orthonormal basis by the real and imaginary parts of eigenvectors."""
+    parts = np.column_stack([vectors.real, vectors.imag])
+    for _ in range(2):
+        parts = parts - basis @ (basis.T @ parts)
+    left, size, _ = np.linalg.svd(parts, full_matrices=False)
+    return np.column_stack([basis, left[:, size > 1e-8 * size[0]]])
+
+
+def _arnoldi(
+    P: csr_array, known: NDArray[np.float64], m: int
+) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    """Leading m eigenpairs by modulus of P, in the complement of an orthonormal `known` basis."""
+    n = P.shape[0]
+
+    def product(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        y = P @ x.ravel()
+        return y - known @ (known.T @ y)
+
+    try:
+        return eigs(
+            LinearOperator((n, n), matvec=product, dtype=np.float64),
+            k=m,
+            which="LM",
+            v0=(start := _start_vector(n)) - known @ (known.T @ start),
+            ncv=min(n, max(6 * m, 40)),
+            tol=0,
+            rng=np.random.default_rng(0),  # for the restarts inside
+        )
+    except ArpackError as error:
+        raise ConvergenceError(
+            f"the {m} leading eigenpairs of the directed graph on {n} pixels did not converge "
+            f"({error}); try fewer n_eigenpairs, a larger radius, or symmetrize='max'."
+        ) from error
+
+
+def _put_trivial_first(
+    values: NDArray[np.complex128], vectors: NDArray[np.complex128]
+) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    """Make the first pair (1, constant), the others of eigenvalue 1 orthogonal to it."""
+    n = len(vectors)
+    ones = np.abs(values - 1) < 1e-9
+    if not ones.any():
+        ones[np.abs(values - 1).argmin()] = True
+    constant = np.full((n, 1), n**-0.5)
+    held, _ = np.linalg.qr(np.column_stack([constant, vectors[:, ones].real]))
+    rest = held[:, 1 : np.count_nonzero(ones)]
+    values = np.concatenate([np.ones(np.count_nonzero(ones)), values[~ones]])
+    return values, np.column_stack([constant, rest, vectors[:, ~ones]])
 
 
 def _start_vector(n: int) -> NDArray[np.float64]:
@@ -222,10 +262,3 @@ def _fix_phases(vectors: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """Make each column's largest entry real and positive."""
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * (np.abs(largest) / largest)
-
-
-def _no_convergence(n: int, m: int, error: Exception) -> ConvergenceError:
-    return ConvergenceError(
-        f"the {m} leading eigenpairs of the graph on {n} pixels did not converge ({error}); "
-        "try fewer n_eigenpairs, a larger radius or more n_neighbors."
-    )
