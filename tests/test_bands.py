@@ -153,8 +153,10 @@ def test_the_record_is_json_and_in_the_metadata():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"overlap": "best"}, ParameterError, "overlap='best' is not known"),
-        ({"band_ranges": [(700, 400)]}, ParameterError, "lower end first"),
+        ({"overlap": "best"}, ParameterError, "overlap='best'"),
+        ({"band_ranges": [(700, 400)]}, ParameterError, "the lower one first"),
+        ({"band_ranges": [400]}, ParameterError, "no list of pairs"),
+        ({"saturation": "full"}, ParameterError, "saturation='full' is not a number"),
         ({"band_ranges": [(1, 2)]}, DataError, "no band is left after band_ranges"),
         ({"bands": [9]}, ParameterError, "numbers are 0 to 8"),
         ({"mask": np.zeros((6, 5))}, DataError, "mask leaves no valid pixel"),

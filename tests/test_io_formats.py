@@ -73,6 +73,10 @@ def test_windows_and_bands_are_read_alike(tmp_path, kind):
         read_scene(path, rows=slice(0, 8))
     with pytest.raises(ParameterError, match="6 bands"):
         read_scene(path, bands=[6])
+    with pytest.raises(ParameterError, match="rows=3 is no slice"):
+        read_scene(path, rows=3)
+    with pytest.raises(ParameterError, match="nodata='none' is not a number"):
+        read_scene(path, nodata="none")
 
 
 def test_a_window_of_a_large_file_does_not_read_the_rest(tmp_path):

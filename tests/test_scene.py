@@ -129,6 +129,12 @@ def test_a_crop_beyond_the_image_is_refused(rows, cols):
         full_scene().crop(rows, cols)
 
 
+@pytest.mark.parametrize("rows", [3, (0, 3), slice(0, 3, 2), slice(0.5, 3), "all"])
+def test_a_crop_takes_plain_slices_only(rows):
+    with pytest.raises(ParameterError, match="rows="):
+        full_scene().crop(rows, slice(None))
+
+
 def test_a_crop_of_masked_pixels_only_is_refused():
     with pytest.raises(DataError, match="no pixel in rows 5 to 5 and columns 4 to 4"):
         full_scene().crop(slice(5, 6), slice(4, 5))

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectrawalk.errors import DataError, ParameterError
+from spectrawalk.parameters import check_choice
 from spectrawalk.scene import Scene, check_bands
 from spectrawalk.usability import constant_bands, equals, unusable_pixels
 
@@ -136,7 +138,7 @@ def prepare_scene(
     >>> [(step.name, step.bands) for step in preparation.steps if step.bands]
     [('drop_water_bands', (2,))]
     """
-    _check_choices(scene, overlap, band_ranges)
+    _check_choices(scene, overlap, band_ranges, saturation)
     steps: list[Step] = []
     scene = _use_mask(scene, mask, steps)
     if crop is not None:
@@ -235,12 +237,14 @@ def _detectors(wavelengths: NDArray[np.float64]) -> list[NDArray[np.intp]]:
 
 
 def _check_choices(
-    scene: Scene, overlap: str, band_ranges: Sequence[tuple[float, float]] | None
+    scene: Scene,
+    overlap: str,
+    band_ranges: Sequence[tuple[float, float]] | None,
+    saturation: float | None,
 ) -> None:
-    if overlap not in OVERLAPS:
-        raise ParameterError(
-            f"overlap={overlap!r} is not known; choose one of {', '.join(map(repr, OVERLAPS))}."
-        )
+    check_choice("overlap", overlap, OVERLAPS)
+    if saturation is not None and not isinstance(saturation, Real):
+        raise ParameterError(f"saturation={saturation!r} is not a number; give one, or none.")
     if band_ranges is None:
         return
     if scene.wavelengths is None:
@@ -248,9 +252,11 @@ def _check_choices(
             f"band_ranges needs wavelengths, and scene '{scene.name}' has none; choose by the "
             "number of the band, or give a file that has them."
         )
-    for low, high in band_ranges:
-        if not low <= high:
-            raise ParameterError(f"band_ranges holds ({low}, {high}); give the lower end first.")
+    ranges = np.asarray(band_ranges, dtype=object)
+    if ranges.ndim != 2 or ranges.shape[1] != 2 or not all(low <= high for low, high in ranges):
+        raise ParameterError(
+            f"band_ranges={band_ranges!r} is no list of pairs of wavelengths, the lower one first."
+        )
 
 
 def _use_mask(scene: Scene, mask: ArrayLike | None, steps: list[Step]) -> Scene:

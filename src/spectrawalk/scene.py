@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -269,14 +270,19 @@ class Scene:
 def check_window(rows: slice, cols: slice, shape: tuple[int, int]) -> tuple[slice, slice]:
     """Fill in the ends of two slices, and refuse what is not a part of an image of that shape."""
     bounds = []
-    for given, length in zip((rows, cols), shape, strict=True):
-        start = 0 if given.start is None else given.start
-        stop = length if given.stop is None else given.stop
+    for name, given, length in zip(("rows", "cols"), (rows, cols), shape, strict=True):
+        if not isinstance(given, slice) or given.step not in (None, 1):
+            raise ParameterError(
+                f"{name}={given!r} is no slice without a step, as slice(0, 50) is."
+            )
+        try:
+            start = 0 if given.start is None else operator.index(given.start)
+            stop = length if given.stop is None else operator.index(given.stop)
+        except TypeError:
+            raise ParameterError(f"{name}={given!r} has ends that are no whole numbers.") from None
         bounds.append((start, stop))
     (top, bottom), (left, right) = bounds
     n_rows, n_cols = shape
-    if any(given.step not in (None, 1) for given in (rows, cols)):
-        raise ParameterError("crop takes whole rows and columns; leave the step of a slice out.")
     if not (0 <= top < bottom <= n_rows and 0 <= left < right <= n_cols):
         raise ParameterError(
             f"crop={top}:{bottom},{left}:{right} reaches beyond the image of {n_rows} rows and "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectrawalk.errors import FileError
+from spectrawalk.errors import FileError, ParameterError
 from spectrawalk.scene import check_bands, check_window
 
 _ORDER = "rcb"  # rows, cols, bands: the axes of every cube of the package
@@ -29,10 +30,16 @@ class Wanted:
     cols: slice | None = None
     bands: ArrayLike | None = None
 
+    def __post_init__(self) -> None:
+        if self.nodata is not None and not isinstance(self.nodata, Real):
+            raise ParameterError(f"nodata={self.nodata!r} is not a number; give one, or none.")
+
     def select(self, n_rows: int, n_cols: int, n_bands: int) -> Selection:
         """Turn the wish into numbers for a cube of that shape."""
         rows, cols = check_window(
-            self.rows or slice(None), self.cols or slice(None), (n_rows, n_cols)
+            slice(None) if self.rows is None else self.rows,
+            slice(None) if self.cols is None else self.cols,
+            (n_rows, n_cols),
         )
         bands = np.arange(n_bands) if self.bands is None else check_bands(self.bands, n_bands)
         is_part = self.rows is not None or self.cols is not None
