@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spectrawalk import DL, DLSS, SRDL, Scene, progress
+from spectrawalk import DL, DLSS, SRDL, Scene, modes, progress
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import SpectrawalkError
 from spectrawalk.estimators import STAGES
@@ -171,6 +171,18 @@ class TestResults:
         ]
         np.testing.assert_allclose(coordinates[1], coordinates[2], atol=1e-6)
         assert np.abs(coordinates[0] - coordinates[2]).max() > 1e-3
+
+    def test_the_densest_pixel_is_always_a_mode(self):
+        """Also where rounding makes the D_t of two pixels equal; the labels start from it."""
+        density = np.array([0.1026004685551504, 0.4855351387795877, 0.48553513877958776])
+        model = DL(n_clusters=1).fit(np.eye(3))
+        model.coordinates_ = np.array([[0.05], [0.0], [0.3]])
+        model._ranking = modes.density_ranking(density)
+        model._parent, rho = modes.nearest_denser(model.coordinates_, model._ranking)
+        model.mode_score_ = density * rho
+        assert model.mode_score_[1] == model.mode_score_[2]
+        _, [mode] = model._label(1)
+        assert mode == 2
 
     def test_stages_are_reported_in_order(self, scene):
         heard = []

@@ -217,17 +217,20 @@ class DiffusionLearner(PredictionMixin, ClusterMixin, BaseEstimator):
     def _label(self, n_clusters: int | str) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """Labels in the image's shape, and the modes as flat image indices."""
         pixels = Pixels(np.empty((0, 0)), self._mask)
-        found = modes.find_modes(self.mode_score_[self._mask], n_clusters, int(self.max_clusters))
+        # In the density order, so that of equal D_t the denser wins: the densest must be a mode.
+        score = self.mode_score_[self._mask][self._ranking]
+        found = modes.find_modes(score, n_clusters, int(self.max_clusters))
+        mode_pixels = self._ranking[found.pixels]
         consensus_radius = _clip(self.consensus_radius, self._mask)
         labels = label_pixels(
             self.coordinates_[self._mask],
             self._ranking,
             self._parent,
-            found.pixels,
+            mode_pixels,
             self._mask,
             Consensus(consensus_radius, self.stage1, self.open_parent, bool(self.own_vote)),
         )
-        labels, index = number_by_size(labels, found.pixels)
+        labels, index = number_by_size(labels, mode_pixels)
         return pixels.to_image(labels, -1), pixels.flat_index[index]
 
     def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
