@@ -168,6 +168,9 @@ def test_degrees_cover_the_earth():
     of_row = pixel_areas(180, DEGREES, (1.0, 0.0, -180.0, 0.0, -1.0, 90.0))
     assert of_row.sum() * 360 == pytest.approx(510_065_621.724e6, rel=1e-9)  # WGS 84, m2
     assert of_row[0] < of_row[45] < of_row[90]
+    moon = rasterio.CRS.from_string("+proj=longlat +R=1737400").to_wkt()
+    of_row = pixel_areas(180, moon, (1.0, 0.0, -180.0, 0.0, -1.0, 90.0))
+    assert of_row.sum() * 360 == pytest.approx(4 * np.pi * 1_737_400**2)
     assert ClusterMap(np.array([[0]]), 1).areas is None
 
 
@@ -252,10 +255,17 @@ def test_the_table_of_spectra(clustered, tmp_path):
     assert table["wavelength_nm"].tolist() == scene.wavelengths.tolist()
     for cluster in (0, 1):
         members = scene.cube[labels == cluster].astype(float)
-        np.testing.assert_array_equal(table[f"cluster_{cluster + 1}_mean"], members.mean(axis=0))
-        np.testing.assert_array_equal(table[f"cluster_{cluster + 1}_std"], members.std(axis=0))
+        np.testing.assert_allclose(table[f"cluster_{cluster + 1}_mean"], members.mean(axis=0))
+        np.testing.assert_allclose(table[f"cluster_{cluster + 1}_std"], members.std(axis=0))
     bare = Scene(scene.cube)
     assert spectra_csv(bare, cluster_spectra(bare, labels)).startswith(b"band,cluster_1_mean,")
+
+
+def test_a_large_scene_is_summed_in_parts(clustered, monkeypatch):
+    scene, labels = clustered
+    whole = np.array(cluster_spectra(scene, labels))
+    monkeypatch.setattr("spectrawalk.mean_spectra._BLOCK_VALUES", 40)  # two rows
+    np.testing.assert_allclose(np.array(cluster_spectra(scene, labels)), whole, rtol=1e-12)
 
 
 def test_the_spectral_library_is_read_by_others(clustered, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +15,7 @@ from spectrawalk.errors import DataError, ParameterError
 from spectrawalk.palette import cluster_colors
 from spectrawalk.scene import Scene, Transform
 
-_SEMI_MAJOR, _FLATTENING = 6_378_137.0, 1 / 298.257223563  # WGS 84, in metres
+_ELLIPSOID = re.compile(r'SPHEROID\["[^"]*",([^,\]]+),([^,\]]+)')
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,7 @@ def pixel_areas(
     """Area of a pixel in each row, in square metres.
 
     In a projected system all are equal, whatever the projection does to areas. In degrees they
-    shrink towards the poles of the WGS 84 ellipsoid. None without a system, in a system that is
+    shrink towards the poles of the system's ellipsoid. None without a system, in a system that is
     neither, or if degrees run across the image.
 
     Examples
@@ -150,16 +151,26 @@ def pixel_areas(
             return np.full(n_rows, abs(a * e - b * d) * in_metres**2)
     except CRSError:
         return None
-    if not system.is_geographic or b or d:
+    ellipsoid = _ELLIPSOID.search(system.to_wkt(version="WKT1_GDAL"))
+    if not system.is_geographic or b or d or ellipsoid is None:
         return None
-    edges = np.radians(np.clip(f + e * np.arange(n_rows + 1), -90, 90))
-    return np.abs(np.diff(_area_up_to(edges))) * math.radians(abs(a))
+    semi_major, inverse_flattening = map(float, ellipsoid.groups())
+    in_radians = system.units_factor[1]
+    quarter = math.pi / 2
+    edges = np.clip((f + e * np.arange(n_rows + 1)) * in_radians, -quarter, quarter)
+    flattening = 1 / inverse_flattening if inverse_flattening else 0.0
+    strips = np.abs(np.diff(_area_up_to(edges, semi_major, flattening)))
+    return strips * abs(a) * in_radians
 
 
-def _area_up_to(latitude: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Area between the equator and a latitude on the ellipsoid, per radian of longitude."""
-    eccentricity = math.sqrt(_FLATTENING * (2 - _FLATTENING))
-    semi_minor = _SEMI_MAJOR * (1 - _FLATTENING)
+def _area_up_to(
+    latitude: NDArray[np.float64], semi_major: float, flattening: float
+) -> NDArray[np.float64]:
+    """Area between the equator and a latitude on an ellipsoid, per radian of longitude."""
     sine = np.sin(latitude)
+    if flattening == 0:
+        return semi_major**2 * sine
+    eccentricity = math.sqrt(flattening * (2 - flattening))
+    semi_minor = semi_major * (1 - flattening)
     folded = sine / (1 - (eccentricity * sine) ** 2)
     return semi_minor**2 / 2 * (folded + np.arctanh(eccentricity * sine) / eccentricity)

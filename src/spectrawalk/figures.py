@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 
 from spectrawalk.captions import count, describe_crop, describe_settings, drawable, shorten
 from spectrawalk.errors import MissingDependencyError
-from spectrawalk.mean_spectra import cluster_spectra, draw_spectra
+from spectrawalk.mean_spectra import cluster_spectra, draw_spectra, in_blocks
 from spectrawalk.palette import NO_DATA, Color, class_colors, cluster_colors
 from spectrawalk.scene import Scene
 from spectrawalk.scores import Scores, score
@@ -134,13 +134,19 @@ def principal_component(scene: Scene) -> NDArray[np.float64]:
     >>> principal_component(Scene(np.array([[[0.0, 0.0], [3.0, 4.0]]]))).round(6)
     array([[-2.5,  2.5]])
     """
-    spectra = scene.cube[scene.mask].astype(np.float64)
-    centred = spectra - spectra.mean(axis=0)
-    direction = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    labels = np.where(scene.mask, 0, -1)
+    [(mean, _)] = cluster_spectra(scene, labels)
+    scatter = np.zeros((scene.n_bands, scene.n_bands))
+    for spectra, _ in in_blocks(scene, labels):
+        centred = spectra - mean
+        scatter += centred.T @ centred
+    direction = np.linalg.eigh(scatter)[1][:, -1]
     if direction.sum() < 0:
         direction = -direction
     image = np.full(scene.shape, np.nan)
-    image[scene.mask] = centred @ direction
+    image[scene.mask] = np.concatenate(
+        [(spectra - mean) @ direction for spectra, _ in in_blocks(scene, labels)]
+    )
     return image
 
 
