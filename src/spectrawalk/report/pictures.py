@@ -65,5 +65,5 @@ def values_picture(labels: NDArray[np.integer], confidence: NDArray[np.floating]
 
 def _address(pixels: NDArray[Any]) -> str:
     file = BytesIO()
-    Image.fromarray(pixels).save(file, format="PNG", optimize=True)
+    Image.fromarray(pixels).save(file, format="PNG")
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
