@@ -123,6 +123,17 @@ class TestFlipsAndRotations:
         same_in_all_positions(model, cube, scattered_mask((22, 17), seed))
 
     @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("symmetrize", ["max", None])
+    def test_graphs_with_bridges(self, seed, symmetrize):
+        """Strips without data cut the image into four parts."""
+        cube = make_scene((22, 17), n_bands=20, random_state=seed).cube
+        mask = np.ones((22, 17), dtype=bool)
+        mask[9:12], mask[:, 5:8] = False, False
+        model = small(n_neighbors=8, radius=2, symmetrize=symmetrize)
+        same_in_all_positions(model, cube, mask)
+        assert model.n_components_ >= 4
+
+    @pytest.mark.parametrize("seed", range(3))
     def test_densities_that_underflow(self, seed):
         """Outliers have density 0, all of them: their order must not come from their places."""
         rng = np.random.default_rng(seed)
