@@ -5,7 +5,7 @@ import os
 import pytest
 
 from spectrawalk import Scene
-from spectrawalk.datasets import load_scene
+from spectrawalk.datasets import load_scene, make_scene
 from spectrawalk.errors import SceneNotFoundError
 
 
@@ -36,3 +36,16 @@ def samson() -> Scene:
 @pytest.fixture(scope="session")
 def ksc_labelled() -> Scene:
     return _load_or_skip("ksc-labelled")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def cube():
+    """A small image with three classes."""
+    return make_scene(shape=(20, 16), n_bands=10, n_classes=3, random_state=0).cube

@@ -13,15 +13,9 @@ from click.testing import CliRunner
 import spectrawalk
 from spectrawalk.cli import main
 from spectrawalk.cli.outputs import RESULTS, expected_results
-from spectrawalk.datasets import make_scene
 from spectrawalk.io.run_record import read_record, sha256_of
 
 SMALL = ["--neighbors", "20", "--eigenpairs", "5", "--quiet", "--no-report"]
-
-
-@pytest.fixture(scope="module")
-def cube():
-    return make_scene(shape=(20, 16), n_bands=10, n_classes=3, random_state=0).cube
 
 
 @pytest.fixture

@@ -1,45 +1,10 @@
 """``spectrawalk demo``."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-
-import spectrawalk
-from spectrawalk.cli import main
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """An empty working folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(*args):
-    return CliRunner().invoke(main, [str(arg) for arg in args])
-
-
-def run_python(code, **environment):
-    source = str(Path(spectrawalk.__file__).parent.parent)
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": source} | environment,
-        check=False,
-        timeout=300,
-    )
-
-
-def assert_one_line_error(code, err):
-    assert code == 2, err
-    assert err.startswith("Error: ")
-    assert err.count("\n") == 1
+from command_line import assert_one_line_error, run, run_python
 
 
 @pytest.mark.scene

@@ -11,15 +11,9 @@ from click.testing import CliRunner
 from spectrawalk import SRDL, Scene
 from spectrawalk.band_matching import match_bands
 from spectrawalk.cli import main
-from spectrawalk.datasets import make_scene
 from spectrawalk.errors import DataError
 
 WAVELENGTHS = np.linspace(450, 900, 10)
-
-
-@pytest.fixture(scope="module")
-def cube():
-    return make_scene(shape=(20, 16), n_bands=10, n_classes=3, random_state=0).cube
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def test_a_map_without_a_place_is_written_in_pixels(tmp_path):
 
 def test_more_clusters_than_a_color_table_holds(tmp_path):
     labels = np.arange(70_000).reshape(700, 100) - 1
-    write_map(tmp_path / "map.tif", ClusterMap(labels, 69_999, UTM, STRAIGHT))
+    (tmp_path / "map.tif").write_bytes(labels_geotiff(ClusterMap(labels, 69_999, UTM, STRAIGHT)))
     with rasterio.open(tmp_path / "map.tif") as read:
         assert read.dtypes == ("uint32",)
         np.testing.assert_array_equal(read.read(1), labels + 1)

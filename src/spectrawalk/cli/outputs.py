@@ -28,7 +28,7 @@ _WHAT = {
     f"{SPECTRA}.csv": "mean and standard deviation of each cluster's spectra",
     f"{SPECTRA}.sli": "the mean spectra as an ENVI spectral library, with its header",
     MODEL: "the fitted model, for spectrawalk.load and spectrawalk predict",
-    RECORD: "the record of the run, for --from-record",
+    RECORD: "the record of the run: inputs, settings, versions, times",
 }
 """Files that the screen names, in that order, and what it says of them."""
 

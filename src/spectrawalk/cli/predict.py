@@ -78,7 +78,7 @@ def _predict(
         scene = _matching_scene(request, model)
     console = results_console()
     console.quiet = as_json
-    report.describe_scene(console, scene)
+    report.describe_scene(console, scene, "label")
     with watch("predict", quiet=quiet) as clock:
         labels = model.predict(scene)
     unknown = int(((labels < 0) & scene.mask).sum())

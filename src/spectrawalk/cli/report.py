@@ -27,14 +27,14 @@ _WHY_MASKED = {
 _MANY_CONSTANT = 0.01  # of the pixels: so many are hardly chance
 
 
-def describe_scene(console: Console, scene: Scene) -> None:
+def describe_scene(console: Console, scene: Scene, purpose: str = "cluster") -> None:
     """Print the size of the image, what is masked in it and which bands are left out."""
     rows, cols = scene.shape
     steps = (scene.metadata.get("preparation") or {}).get("steps", [])
     say(
         console,
         f"{scene.name}: {rows} x {cols} pixels, {count(scene.n_bands, 'band')}, "
-        f"{count(scene.n_valid, 'pixel')} to cluster",
+        f"{count(scene.n_valid, 'pixel')} to {purpose}",
     )
     masked = scene.mask.size - scene.n_valid
     if masked:

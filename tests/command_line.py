@@ -1,0 +1,56 @@
+"""Ways to run the command line in tests."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from click.testing import CliRunner
+
+import spectrawalk
+from spectrawalk.cli import main
+
+PICTURES = ["--neighbors", "20", "--eigenpairs", "5", "--quiet"]
+SMALL = ["--no-report", *PICTURES]
+"""Options of `cluster` for images of a few hundred pixels, in a hurry."""
+
+
+def run(*args):
+    return CliRunner().invoke(main, [str(arg) for arg in args])
+
+
+def start(*args, **kwargs):
+    """Start the command line in a process of its own."""
+    source = str(Path(spectrawalk.__file__).parent.parent)
+    paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.Popen(
+        [sys.executable, "-m", "spectrawalk", *map(str, args)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        text=True,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | kwargs,
+    )
+
+
+def run_python(code, **environment):
+    source = str(Path(spectrawalk.__file__).parent.parent)
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": source} | environment,
+        check=False,
+        timeout=300,
+    )
+
+
+def finish(process):
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+def assert_one_line_error(code, err):
+    assert code == 2, err
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    assert "Traceback" not in err
