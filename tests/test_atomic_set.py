@@ -99,12 +99,31 @@ def test_what_cannot_be_written_is_refused(tmp_path):
 
 
 @posix
-def test_two_writers_do_not_meet(tmp_path):
+def test_two_writers_do_not_meet(tmp_path, monkeypatch):
+    monkeypatch.setattr("spectrawalk.io.atomic._PATIENCE", 0.2)
     with atomic_set(tmp_path) as file:
         file(NAMES[0]).write_text("first")
         with pytest.raises(FileError, match="written to by another run"):
             write(tmp_path, "second")
     assert contents(tmp_path) == {NAMES[0]: "first"}
+
+
+@posix
+def test_a_writer_waits_for_another(tmp_path):
+    other = get_context("fork").Process(target=write_slowly, args=(tmp_path,))
+    other.start()
+    while not any(tmp_path.glob(".spectrawalk-set-*")):
+        time.sleep(0.01)
+    write(tmp_path, "second")
+    other.join()
+    assert contents(tmp_path) == dict.fromkeys(NAMES, "second")
+
+
+def write_slowly(folder):
+    with atomic_set(folder) as file:
+        for name in NAMES:
+            file(name).write_text("first")
+            time.sleep(0.2)
 
 
 @posix

@@ -83,6 +83,14 @@ def test_a_run_is_repeated_from_its_record_byte_for_byte(field, monkeypatch):
     assert json.loads(record.read_bytes())["scene"] == read_record("again/run.json")["scene"]
 
 
+def test_a_record_is_strict_json_for_any_value(field):
+    succeed("cluster", field, "-k", 3, "--nodata", "nan", "-o", "out", *SMALL)
+    text = Path("out/run.json").read_text()
+    json.loads(text, parse_constant=pytest.fail)
+    succeed("cluster", "--from-record", "out/run.json", "-o", "again", "--quiet", "--no-report")
+    assert Path("again/labels.tif").read_bytes() == Path("out/labels.tif").read_bytes()
+
+
 @pytest.mark.scene
 def test_a_published_scene_is_repeated_too(field):
     succeed("cluster", "indian-pines-subset", "-k", 3, "-o", "out", *SMALL)

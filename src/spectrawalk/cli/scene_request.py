@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +86,7 @@ class SceneRequest:
         """Build the request that :meth:`to_record` wrote."""
         try:
             request = cls(**values)
+            nodata = None if request.nodata is None else float(request.nodata)
             crop = None if request.crop is None else _pairs(request.crop, int)
             ranges = _pairs(request.band_ranges, float)
         except (TypeError, ValueError):
@@ -92,11 +94,13 @@ class SceneRequest:
                 f"the record '{record}' does not say clearly which scene was used; give a run.json "
                 "as it was written."
             ) from None
-        return dataclasses.replace(request, crop=crop, band_ranges=ranges)
+        return dataclasses.replace(request, nodata=nodata, crop=crop, band_ranges=ranges)
 
     def to_record(self) -> dict[str, Any]:
         """Plain values; files with their whole paths, so that they are found from anywhere."""
         values = dataclasses.asdict(self)
+        if self.nodata is not None and not math.isfinite(self.nodata):
+            values["nodata"] = str(self.nodata)  # JSON has no such number
         if self.is_file:
             values["source"] = os.path.abspath(self.source)
         if self.mask_file is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from spectrawalk.errors import FileError
 _HIDDEN = ".spectrawalk-"
 _STAGE = f"{_HIDDEN}set-"  # a set that is being written; worthless if its writer dies
 _READY = f"{_HIDDEN}ready"  # a set that is whole, on its way to its place
+_PATIENCE = 30.0  # seconds to wait for another writer, who may have hours of work to save
 _GONE = f"{_HIDDEN}gone"  # names of files that the set does away with
 
 
@@ -132,16 +134,22 @@ def finish_set(folder: str | os.PathLike[str]) -> bool:
     ready = home / _READY
     if not ready.is_dir():
         return False
+    with suppress(FileNotFoundError):  # another may be at it too: then all is done all the same
+        _move_to_places(ready, home)
+    return True
+
+
+def _move_to_places(ready: Path, home: Path) -> None:
     gone = ready / _GONE
     # In the order of their names, which _declare_ready begins with their place in the set.
     for staged in sorted(file for file in ready.iterdir() if file != gone):
-        os.replace(staged, home / staged.name.partition("-")[2])
+        with suppress(FileNotFoundError):
+            os.replace(staged, home / staged.name.partition("-")[2])
     if gone.exists():
         for name in gone.read_text(encoding="utf-8").splitlines():
             (home / name).unlink(missing_ok=True)
-        gone.unlink()
+        gone.unlink(missing_ok=True)
     ready.rmdir()
-    return True
 
 
 def _place_in(stage: Path, home: Path, name: str, names: list[str]) -> Path:
@@ -181,16 +189,21 @@ def _only_writer(home: Path) -> Iterator[bool]:
         return
     descriptor = os.open(home, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            alone = True
-        except BlockingIOError:
-            raise FileError(
-                f"'{home}' is being written to by another run; wait for its end, or choose another "
-                "folder."
-            ) from None
-        except OSError:
-            alone = False
+        give_up = time.monotonic() + _PATIENCE
+        alone = None
+        while alone is None:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                alone = True
+            except BlockingIOError:
+                if time.monotonic() > give_up:
+                    raise FileError(
+                        f"'{home}' is being written to by another run; wait for its end, or choose "
+                        "another folder."
+                    ) from None
+                time.sleep(0.05)
+            except OSError:
+                alone = False
         yield alone
     finally:
         with suppress(OSError):
