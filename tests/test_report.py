@@ -13,6 +13,7 @@ from spectrawalk.bands import prepare_scene
 from spectrawalk.confidence import confidence_image
 from spectrawalk.datasets import make_scene
 from spectrawalk.report import report_html
+from spectrawalk.report.charts import mode_chart
 from spectrawalk.report.pictures import thinning
 from spectrawalk.scene import Orthorectification
 
@@ -91,6 +92,17 @@ def test_the_ground_truth_is_shown_where_there_is_one():
     assert "Agreement with the ground truth" in words
     assert "oats & <rye>" in words
     assert sum(each.startswith("data:image/png") for each in addresses) == 5
+
+
+def test_numbers_beside_an_axis_do_not_push_its_name_off_the_chart():
+    _, model = clustered()
+    # Within one power of ten the axis has long numbers, such as 6 x 10^-4.
+    model.mode_score_ = np.linspace(9e-4, 1.5e-4, model.mode_score_.size).reshape(
+        model.mode_score_.shape
+    )
+    svg = mode_chart(model)
+    name = re.search(r"<g[^>]* transform=\"translate\(([\d.-]+) [\d.-]+\) rotate\(-90\)", svg)
+    assert float(name[1]) > 8  # points: the height of its letters
 
 
 def test_nothing_is_fetched_from_anywhere():

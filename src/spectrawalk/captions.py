@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _HECTARE = 10_000.0  # square metres
 _SCALING = {
@@ -17,6 +22,8 @@ _SCALING = {
 def describe_settings(model: Any) -> str:
     """Say with which method and parameters a result was made, those found by itself included.
 
+    Of an estimator that is not fitted yet it says what it is going to find by itself.
+
     Examples
     --------
     >>> from spectrawalk import DL
@@ -25,23 +32,31 @@ def describe_settings(model: Any) -> str:
     >>> model = DL(n_clusters=2, n_neighbors=20, n_eigenpairs=5).fit(scene)
     >>> describe_settings(model)  # doctest: +ELLIPSIS
     'DL: 2 clusters, 20 neighbours, sigma 1, symmetric graph, 5 eigenpairs, time 30, spectra of ...'
+    >>> describe_settings(DL())  # doctest: +ELLIPSIS
+    'DL: auto clusters, 100 neighbours, sigma 1, symmetric graph, auto eigenpairs, time 30, ...'
     """
-    auto_clusters = " (auto)" if model.n_clusters == "auto" else ""
-    auto_pairs = " (auto)" if model.n_eigenpairs == "auto" else ""
-    parts = [count(model.n_clusters_, "cluster") + auto_clusters]
+    n_pairs = len(model.eigenvalues_) if hasattr(model, "eigenvalues_") else None
+    parts = [_chosen(model.n_clusters, getattr(model, "n_clusters_", None), "cluster")]
     if model.radius is not None:
         parts.append(f"window radius {model.radius}")
     parts += [
         count(model.n_neighbors, "neighbour"),
         f"sigma {model.sigma if isinstance(model.sigma, str) else format(model.sigma, 'g')}",
         "directed graph" if model.symmetrize is None else "symmetric graph",
-        count(len(model.eigenvalues_), "eigenpair") + auto_pairs,
+        _chosen(model.n_eigenpairs, n_pairs, "eigenpair"),
         f"time {model.time:g}",
     ]
     if model.consensus_radius:
         parts.append(f"consensus radius {model.consensus_radius}")
     parts.append(_SCALING[model.normalize])
     return f"{type(model).__name__}: {', '.join(parts)}"
+
+
+def _chosen(parameter: int | str, found: int | None, thing: str) -> str:
+    """Number of things, and whether it was given or found by itself."""
+    if found is None:
+        return f"auto {thing}s" if parameter == "auto" else count(int(parameter), thing)
+    return count(found, thing) + (" (auto)" if parameter == "auto" else "")
 
 
 def describe_crop(metadata: dict[str, Any]) -> str:
@@ -69,17 +84,21 @@ def count(n: int, thing: str) -> str:
     return f"{n:,} {thing}{'' if n == 1 else 's'}"
 
 
-def area(square_metres: float) -> str:
-    """Area on the ground, in hectares or, if it is less than one, in square metres.
+def areas(square_metres: Sequence[float] | NDArray[np.floating]) -> list[str]:
+    """Areas on the ground in one unit for all, so that a column of them can be compared.
+
+    Hectares if the largest has ten of them, else square metres.
 
     Examples
     --------
-    >>> area(12_345_678), area(900)
-    ('1,234.57 ha', '900 m²')
+    >>> areas([12_345_678, 900])
+    ['1,234.57 ha', '0.09 ha']
+    >>> areas([23_100, 900])
+    ['23,100 m²', '900 m²']
     """
-    if square_metres < _HECTARE:
-        return f"{square_metres:,.0f} m²"
-    return f"{square_metres / _HECTARE:,.2f} ha"
+    if max(square_metres, default=0.0) < 10 * _HECTARE:
+        return [f"{each:,.0f} m²" for each in square_metres]
+    return [f"{each / _HECTARE:,.2f} ha" for each in square_metres]
 
 
 def shorten(text: str, length: int) -> str:

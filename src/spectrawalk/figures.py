@@ -391,5 +391,5 @@ def draw_mode_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:
     ax.set_title("Largest values of $D_t$", fontsize=10)
     ax.set_xlabel("rank of the pixel", fontsize=9)
     ax.set_ylabel(r"$D_t$ = density × distance to denser", fontsize=9)  # noqa: RUF001
-    ax.tick_params(labelsize=8)
+    ax.tick_params(which="both", labelsize=8)
     ax.legend(fontsize=9, frameon=False, loc="upper right")

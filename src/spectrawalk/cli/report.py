@@ -7,7 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spectrawalk.captions import area, count
+from spectrawalk.captions import areas as in_words
+from spectrawalk.captions import count
 from spectrawalk.cli.console import StageClock, say
 
 if TYPE_CHECKING:
@@ -124,12 +125,13 @@ def describe_sizes(
     from spectrawalk.palette import cluster_colors
 
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
+    area_of = None if areas is None else in_words(areas)
     table = Table()
     table.add_column("cluster", justify="right")
     table.add_column("colour", no_wrap=True)
     table.add_column("pixels", justify="right")
     table.add_column("share", justify="right")
-    if areas is not None:
+    if area_of is not None:
         table.add_column("area", justify="right")
     if matched is not None:
         table.add_column("matched with")
@@ -142,8 +144,8 @@ def describe_sizes(
             f"{sizes[cluster]:,}",
             f"{sizes[cluster] / max(1, sizes.sum()):.1%}",
         ]
-        if areas is not None:
-            row.append(area(areas[cluster]))
+        if area_of is not None:
+            row.append(area_of[cluster])
         if matched is not None:
             row.append(matched[cluster])
         table.add_row(*row)
@@ -178,7 +180,7 @@ def describe_time(console: Console, clocks: Mapping[str, StageClock]) -> None:
     """Print the time of each stage of each method."""
     for method, clock in clocks.items():
         stages = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in clock.seconds.items())
-        compiled = "; this run compiled the kernels, later ones need not" * clock.compiled
+        compiled = "; this run compiled kernels, which later ones need not" * clock.compiled
         say(console, f"time of {method}: {clock.total:.1f} s ({stages}{compiled})")
 
 

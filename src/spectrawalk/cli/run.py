@@ -74,6 +74,7 @@ class Run:
             return
         console = results_console()
         report.describe_scene(console, scene)
+        say(console, describe_settings(self.estimator()))
         report.describe_forecast(console, forecast)
         where = "the folder of -o" if folder is None else f"'{folder}'"
         say(console, f"nothing was written; a run would write to {where}:")

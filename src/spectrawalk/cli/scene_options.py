@@ -36,7 +36,8 @@ _PIXELS = (
         "--mask",
         "mask_file",
         metavar="FILE",
-        help="Raster of the same size, not 0 where pixels are to be used; or polygons (GeoJSON).",
+        help="Raster of the same size, not 0 where pixels are to be used; or polygons "
+        "(GeoJSON; GeoPackage and Shapefile with the extra vector).",
     ),
     click.option(
         "--saturated",

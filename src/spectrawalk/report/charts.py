@@ -73,9 +73,9 @@ def _draw(draw: Callable[[Axes], None], name: str, size: tuple[float, float]) ->
     figure_class, _ = figure_and_patch()
     # Text stays text, and ids depend on the name alone: the same run gives the same page.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        figure = figure_class(figsize=size)
-        width, height = size
-        draw(figure.add_axes((0.75 / width, 0.5 / height, 1 - 0.85 / width, 1 - 0.8 / height)))
+        # The layout leaves as much room as the numbers along the axes turn out to need.
+        figure = figure_class(figsize=size, layout="constrained")
+        draw(figure.add_subplot())
         text = StringIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(text, format="svg", transparent=True, metadata=nothing)

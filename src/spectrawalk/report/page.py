@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.captions import area, count, describe_crop, describe_settings
+from spectrawalk.captions import areas as in_words
+from spectrawalk.captions import count, describe_crop, describe_settings
 from spectrawalk.cluster_map import ClusterMap, map_of, to_map_grid
 from spectrawalk.figures import principal_component
 from spectrawalk.io.run_record import record_json
@@ -146,8 +147,9 @@ def _maps(
         (
             "Confidence",
             shades_picture(confidence, 0, 1, "viridis"),
-            'margin between the two nearest modes, 0 <span class="scale" style="background: '
-            'linear-gradient(90deg, #440154, #3b528b, #21918c, #5ec962, #fde725)"></span> 1',
+            'margin between the two nearest modes, <span class="whole">0 <span class="scale" '
+            'style="background: linear-gradient(90deg, #440154, #3b528b, #21918c, #5ec962, '
+            '#fde725)"></span> 1</span>',
         ),
         ("The scene", shades_picture(brightness, low, high, "gray"), "first principal component"),
     ]
@@ -188,7 +190,8 @@ def _clusters(
     confidence: NDArray[np.floating],
     scores: Scores | None,
 ) -> str:
-    labels, counts, areas = cluster_map.labels, cluster_map.counts, cluster_map.areas
+    labels, counts = cluster_map.labels, cluster_map.counts
+    areas = None if cluster_map.areas is None else in_words(cluster_map.areas)
     known = np.where(labels >= 0, labels, cluster_map.n_clusters).ravel()
     sums = np.bincount(known, np.nan_to_num(confidence).ravel(), minlength=len(counts))
     head = ["cluster", "pixels", "share"] + ["area"] * (areas is not None) + ["mean confidence"]
@@ -199,7 +202,7 @@ def _clusters(
         cells = [f'<span class="swatch" style="background:{shade}"></span>{cluster + 1}']
         cells += [f"{counts[cluster]:,}", f"{counts[cluster] / max(1, counts.sum()):.1%}"]
         if areas is not None:
-            cells.append(area(areas[cluster]))
+            cells.append(areas[cluster])
         cells.append(f"{sums[cluster] / max(1, counts[cluster]):.2f}")
         if scores is not None:
             cells.append(escape(_class_name(scene, scores.matching.get(cluster))))
