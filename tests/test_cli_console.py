@@ -72,3 +72,14 @@ def test_the_clock_gives_each_stage_its_own_time():
     assert all(seconds > 0 for seconds in clock.seconds.values())
     assert sum(clock.seconds.values()) <= total
     assert clock.total == total
+
+
+def test_no_time_is_lost_between_the_reports(monkeypatch):
+    monkeypatch.setattr("time.perf_counter", iter(range(100)).__next__)
+    clock = StageClock()
+    for report in [("a", 0, 1), ("a", 1, 1), ("a", 0, 2), ("a", 2, 2), ("b", 0, 1), ("b", 1, 1)]:
+        clock(*report)
+    clock.stop()
+    # One tick to the first report, four more in a, the one that it took to begin b, and two in b.
+    assert clock.seconds == {"a": 4, "b": 2}
+    assert clock.total == 7

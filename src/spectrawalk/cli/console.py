@@ -148,6 +148,7 @@ class StageClock:
         self.compiled = False
         self._started = self._last = time.perf_counter()
         self._stopped: float | None = None
+        self._under_way: str | None = None
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Take one report."""
@@ -155,9 +156,9 @@ class StageClock:
         if stage not in self.seconds:
             self.seconds[stage] = 0.0
             self.stage_began(stage)
-        if done > 0:  # a report of 0 only says that the stage begins
-            self.seconds[stage] += now - self._last
-        self._last = now
+        # A report of 0 says that a stage begins: until then another was under way.
+        self._credit(stage if done > 0 else self._under_way, now)
+        self._under_way = stage
         self.stage_moved(stage, done, total)
 
     @property
@@ -168,6 +169,12 @@ class StageClock:
     def stop(self) -> None:
         """Mark the end of the work."""
         self._stopped = time.perf_counter()
+        self._credit(self._under_way, self._stopped)
+
+    def _credit(self, stage: str | None, now: float) -> None:
+        if stage is not None:
+            self.seconds[stage] += now - self._last
+        self._last = now
 
     def stage_began(self, stage: str) -> None:
         """Show a new stage."""
@@ -185,7 +192,7 @@ class StageClock:
         """Say why the first run takes longer."""
 
 
-_COMPILING = "compiling the kernels, which happens once on this machine ..."
+_COMPILING = "compiling what runs for the first time on this machine ..."
 
 
 class PlainClock(StageClock):
