@@ -40,6 +40,20 @@ def images(draw, integer=True):
     return cube[mask], mask
 
 
+@st.composite
+def large_images(draw):
+    """More bands than leading coordinates, more pixels than a tile, and masks of every density."""
+    rows, cols = draw(st.integers(9, 30)), draw(st.integers(9, 30))
+    bands = draw(st.integers(13, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    kinds = rng.normal(size=(draw(st.integers(1, 5)), bands)) * 10.0 ** draw(st.integers(-9, 9))
+    cube = kinds[rng.integers(len(kinds), size=(rows, cols))]
+    cube = cube * (1 + 10.0 ** draw(st.integers(-7, 0)) * rng.normal(size=cube.shape))
+    mask = rng.random((rows, cols)) < draw(st.sampled_from([0.05, 0.5, 0.95, 1.0]))
+    mask.ravel()[:2] = True
+    return cube[mask], mask
+
+
 def _pad(index, d2, k):
     """Bring the graph's answer (never wider than it can be) to width k."""
     extra = ((0, 0), (0, k - index.shape[1]))
@@ -49,12 +63,12 @@ def _pad(index, d2, k):
 def _assert_same_neighbors(X, found, expected):
     """Equal sets of distances, and equal indices but for near-ties; indices fit the distances."""
     (index, d2), (expected_index, expected_d2) = found, expected
-    np.testing.assert_allclose(d2, expected_d2, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(d2, expected_d2, rtol=1e-9)
     for pixel, (mine, theirs) in enumerate(zip(index, expected_index, strict=True)):
         for position in np.flatnonzero(mine != theirs):
             a = reference.squared_distances(X[pixel], X[mine[position] : mine[position] + 1])[0]
             b = reference.squared_distances(X[pixel], X[theirs[position] : theirs[position] + 1])[0]
-            assert abs(a - b) <= 1e-6 * max(a, b, 1e-6)
+            assert abs(a - b) <= 1e-6 * max(a, b)
 
 
 @given(images(), st.integers(1, 120), st.integers(1, 12), st.booleans())
@@ -71,6 +85,20 @@ def test_window_neighbors_of_reals(image, k, radius):
     X, mask = image
     found = _pad(*graph.window_neighbors(X, mask, k, radius), k)
     _assert_same_neighbors(X, found, reference.window_neighbors(X, mask, k, radius))
+
+
+@given(large_images(), st.integers(1, 120), st.integers(1, 12), st.booleans())
+def test_window_neighbors_of_large_images(image, k, radius, disk):
+    X, mask = image
+    found = _pad(*graph.window_neighbors(X, mask, k, radius, "disk" if disk else "square"), k)
+    _assert_same_neighbors(X, found, reference.window_neighbors(X, mask, k, radius, disk))
+
+
+@given(large_images(), st.integers(1, 40))
+def test_global_neighbors_of_large_images(image, k):
+    X, _ = image
+    k = min(k, len(X) - 1)
+    _assert_same_neighbors(X, graph.global_neighbors(X, k), reference.global_neighbors(X, k))
 
 
 @given(images(), st.integers(1, 120))

@@ -142,6 +142,15 @@ def test_pixels_that_are_tied_weakly_do_not_get_rounding_errors_for_coordinates(
     np.testing.assert_allclose(vectors[n] * values, vectors[0], rtol=1e-6)
 
 
+def test_many_equal_eigenvalues_of_a_small_graph():
+    """A solver for a part of the pairs failed on it."""
+    W = np.ones((20, 20)) - np.eye(20)
+    W[7] = W[:, 7] = 1e-13
+    values, vectors = leading_eigenpairs(csr_array(W), 5)
+    assert np.isfinite(vectors).all()
+    np.testing.assert_allclose(values[0], 1)
+
+
 def test_first_vector_is_constant_one():
     values, vectors = leading_eigenpairs(GRAPHS["scene"](), 4)
     assert values[0] == 1
@@ -194,6 +203,18 @@ def test_directed_graphs_with_several_ends_miss_no_pair(k):
     assert np.linalg.matrix_rank(vectors[:, :ones]) == ones
 
 
+def test_a_directed_walk_without_return_gives_as_many_pairs_as_asked_for():
+    """With one neighbour each, nearly all eigenvalues are 0, and most without a vector."""
+    n = 441
+    ahead = np.minimum(np.arange(n) + 1, n - 1)
+    ahead[-1] = n - 2
+    W = csr_array((np.ones(n), ahead, np.arange(n + 1)), shape=(n, n))
+    values, vectors = leading_eigenpairs(W, 5, symmetric=False)
+    assert vectors.shape == (n, 5)
+    np.testing.assert_allclose(values[:2], 1, atol=1e-7)
+    assert np.isfinite(vectors).all()
+
+
 @pytest.mark.parametrize("n", [100, 900])
 def test_a_directed_walk_to_and_fro_keeps_its_eigenvalue_of_minus_one(n):
     """On a ring of even length the walk swaps two halves: lambda = -1 beside the trivial 1."""
@@ -235,3 +256,8 @@ def test_taper_counts_the_trivial_pair():
 def test_taper_of_a_tiny_graph_takes_all():
     values, _ = leading_eigenpairs(ring(4), "auto")
     assert len(values) == 4
+
+
+def test_eigenvalues_that_rounding_put_above_one_do_not_grow_with_time():
+    coordinates = diffusion_coordinates(np.array([1 + 2e-16, 0.5]), np.ones((3, 2)), 1e308)
+    np.testing.assert_array_equal(coordinates, np.tile([1.0, 0.0], (3, 1)))

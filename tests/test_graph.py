@@ -3,9 +3,11 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import spearmanr
 
-from spectrawalk import SRDL, graph
+from spectrawalk import graph
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import GraphError
 
@@ -140,7 +142,7 @@ def test_the_search_gives_its_memory_back():
         "import numpy, resource; from spectrawalk import graph;"
         "X = numpy.random.default_rng(0).normal(size=(60_000, 30));"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
-        "graph.global_neighbors(X, 100);"
+        "graph.global_neighbors(X, 100, budget=2000);"
         "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -149,7 +151,68 @@ def test_the_search_gives_its_memory_back():
 
 def test_parts_too_far_apart_to_bridge_are_an_error():
     """It once looked for a bridge for ever."""
-    cube = np.random.default_rng(0).uniform(size=(12, 12, 4))
-    cube[5, 5] = 1e200
+    X = np.random.default_rng(0).uniform(size=(144, 4))
+    X[70] = 1e200
+    W = np.diag(np.ones(143), 1) + np.diag(np.ones(143), -1)
+    W[70] = W[:, 70] = 0
     with pytest.raises(GraphError):
-        SRDL(n_clusters=2, normalize=None, radius=2).fit(cube)
+        graph.bridge_components(csr_array(W), X, np.ones((12, 12), bool), np.ones(144), 2)
+
+
+def parts(rng, shape, count):
+    """A graph in parts of equal size at random places, and spectra without ties."""
+    n = shape[0] * shape[1]
+    X = rng.normal(size=(n, 5))
+    group = rng.permutation(np.arange(n) % count)
+    W = (group[:, None] == group) & ~np.eye(n, dtype=bool)
+    return csr_array(W.astype(float)), X, group
+
+
+def joined(W, X, mask, radius):
+    """The graph once its parts are joined, as a set of edges."""
+    found, count = graph.bridge_components(W, X, mask, np.ones(len(X)), radius)
+    assert connected_components(found)[0] == 1
+    return found.toarray() > 0, count
+
+
+@pytest.mark.parametrize("radius", [1, 3, None])
+@pytest.mark.parametrize("seed", range(6))
+def test_bridges_turn_with_the_image(seed, radius):
+    """Parts of equal size, so that no order of theirs may matter."""
+    rng = np.random.default_rng(seed)
+    shape, mask = (6, 7), np.ones((6, 7), bool)
+    W, X, _ = parts(rng, shape, int(rng.integers(2, 8)))
+    edges, _ = joined(W, X, mask, radius)
+    for axis in (0, 1):
+        order = np.flip(np.arange(42).reshape(shape), axis).ravel()
+        turned, _ = joined(csr_array(W[order][:, order]), X[order], mask, radius)
+        np.testing.assert_array_equal(turned, edges[order][:, order])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_part_gets_its_best_match_outside(seed):
+    """Without a window and in one round, all bridges are known: the largest part has one too."""
+    rng = np.random.default_rng(seed)
+    W, X, group = parts(rng, (5, 8), 3)
+    d2 = np.square(X[:, None] - X).sum(axis=2)
+    d2[group[:, None] == group] = np.inf
+    expected = W.toarray() > 0
+    for part in range(3):
+        inside = np.flatnonzero(group == part)
+        one, other = np.unravel_index(d2[inside].argmin(), (len(inside), 40))
+        expected[inside[one], other] = expected[other, inside[one]] = True
+    found, count = joined(W, X, np.ones((5, 8), bool), None)
+    assert count == 3
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-160, 1e160, 1e200])
+def test_scales_beyond_the_range_of_their_squares(scale):
+    """d / s is an ordinary number although neither square is."""
+    index, d2 = np.array([[1], [0]], dtype=np.int32), np.ones((2, 1))
+    if scale > 1:
+        W = graph.weight_matrix(index, d2, np.full(2, scale))
+        np.testing.assert_array_equal(W.toarray(), [[0, 1], [1, 0]])
+    else:
+        with pytest.raises(GraphError):
+            graph.weight_matrix(index, d2, np.full(2, scale))

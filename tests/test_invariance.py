@@ -133,6 +133,10 @@ class TestFlipsAndRotations:
         same_in_all_positions(model, cube, mask)
         assert model.n_components_ >= 4
 
+    @pytest.mark.parametrize("model", [small(), small(n_neighbors=6, radius=2)], ids=str)
+    def test_a_real_image(self, indian_pines_subset, model):
+        same_in_all_positions(model, indian_pines_subset.cube)
+
     @pytest.mark.parametrize("seed", range(3))
     def test_densities_that_underflow(self, seed):
         """Outliers have density 0, all of them: their order must not come from their places."""

@@ -79,3 +79,30 @@ def test_more_modes_than_stand_apart_is_an_error():
         modes.find_modes(np.array([1.0, 0, 2, 0]), 3, 30)
     with pytest.raises(StructureError, match="smaller time"):
         modes.find_modes(np.zeros(4), 2, 30)
+
+
+def test_mutual_nearest_pixels_are_ranked_by_their_neighbours_not_by_index():
+    """Their distance decides the density alone; the second neighbour tells them apart."""
+    d2 = np.array([[0.0, 2000.0], [0.0, 1000.0], [1.0, 1.0]])
+    p = modes.density(d2, 1.0)
+    assert p[0] == p[1]
+    assert modes.density_ranking(p, d2).tolist() == [1, 0, 2]
+    assert modes.density_ranking(p, d2[[1, 0, 2]]).tolist() == [0, 1, 2]
+    assert modes.density_ranking(p).tolist() == [0, 1, 2]
+
+
+def test_the_density_does_not_depend_on_the_order_of_the_pixels():
+    rng = np.random.default_rng(0)
+    d2 = np.sort(rng.exponential(size=(5000, 20)), axis=1)
+    order = rng.permutation(5000)
+    np.testing.assert_array_equal(modes.density(d2, 0.7)[order], modes.density(d2[order], 0.7))
+
+
+@pytest.mark.parametrize("bandwidth", [1e-300, 1e-160, 1e160, 1e300])
+def test_bandwidths_whose_squares_are_no_numbers(bandwidth):
+    d2 = np.array([[1.0], [4.0]])
+    if bandwidth > 1:
+        np.testing.assert_allclose(modes.density(d2, bandwidth), 0.5)
+    else:
+        with pytest.raises(DataError):
+            modes.density(d2, bandwidth)

@@ -19,6 +19,12 @@ AUTO_EIGENPAIRS = (5, 20)
 _DENSE = 400
 """Parts of the graph up to this size are solved densely: exact, and faster than iterating."""
 
+_DENSE_RESCUE = 2_000
+"""Directed parts up to this size are solved densely where iterating fails."""
+
+_MOST_RESTARTS = 1_000
+"""Restarts of the iteration on a directed graph; ordinary ones need fewer than a hundred."""
+
 
 def leading_eigenpairs(
     W: csr_array, n_eigenpairs: int | str, *, symmetric: bool = True
@@ -106,7 +112,7 @@ def diffusion_coordinates(
     Absolute eigenvalues serve as well, since only lambda^(2t) enters a distance, and they allow a
     time that is not an integer.
     """
-    return np.abs(eigenvalues) ** time * eigenvectors
+    return np.minimum(np.abs(eigenvalues), 1.0) ** time * eigenvectors
 
 
 def _symmetric_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -150,9 +156,9 @@ def _dense_pairs(
     S: NDArray[np.float64], trivial: NDArray[np.float64], m: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     # Moving the known pair to -2 leaves the others where they are.
-    n = len(S)
-    values, vectors = eigh(S - 3 * np.outer(trivial, trivial), subset_by_index=(n - m, n - 1))
-    return values[::-1], vectors[:, ::-1]
+    # All pairs, by divide and conquer: the solvers for a part of them can fail on many equal ones.
+    values, vectors = eigh(S - 3 * np.outer(trivial, trivial), driver="evd")
+    return values[: -m - 1 : -1], vectors[:, : -m - 1 : -1]
 
 
 def _directed_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -162,18 +168,32 @@ def _directed_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], NDArray[
         return np.ones(1), np.full((n, 1), n**-0.5)
     degree = W.sum(axis=1)
     P = (diags_array(1 / np.where(degree > 0, degree, 1.0)) @ W).tocsr()
-    if n <= max(_DENSE, 8 * m):
-        values, vectors = eig(P.toarray())
-    else:
-        # In the invariant subspace P is a small matrix, which has the same pairs.
-        basis = _leading_subspace(P, m)
-        values, vectors = eig(basis.T @ (P @ basis))
-        vectors = basis @ vectors
+    values, vectors = eig(P.toarray()) if n <= max(_DENSE, 8 * m) else _sparse_pairs(P, m)
     order = np.lexsort((-values.imag, -values.real, -np.abs(values).round(12)))
     values, vectors = values[order], vectors[:, order]
     values, vectors = _put_trivial_first(values, vectors)
     values, vectors = values[:m], vectors[:, :m]
     return np.minimum(np.abs(values), 1.0), _fix_phases(vectors).real
+
+
+def _sparse_pairs(P: csr_array, m: int) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    """Leading m pairs of a sparse P, or a few more."""
+    n = P.shape[0]
+    try:
+        basis = _leading_subspace(P, m)
+    except ArpackError as error:
+        if n <= _DENSE_RESCUE:
+            return eig(P.toarray())
+        raise ConvergenceError(
+            f"the {m} leading eigenpairs of the directed graph on {n} pixels did not converge "
+            f"({error}); try fewer n_eigenpairs, more n_neighbors, or symmetrize='max'."
+        ) from error
+    # In the invariant subspace P is a small matrix, which has the same pairs.
+    values, vectors = eig(basis.T @ (P @ basis))
+    vectors = basis @ vectors
+    lacking = max(0, m - len(values))
+    # What a walk without return leaves has the eigenvalue 0, often without a vector of its own.
+    return np.pad(values, (0, lacking)), np.pad(vectors, ((0, 0), (0, lacking)))
 
 
 def _leading_subspace(P: csr_array, m: int) -> NDArray[np.float64]:
@@ -188,9 +208,9 @@ def _leading_subspace(P: csr_array, m: int) -> NDArray[np.float64]:
     values, vectors = _arnoldi(P, np.empty((n, 0)), m + 1)
     basis = _real_basis(np.empty((n, 0)), vectors)
     while basis.shape[1] < n - 2:
-        smallest_kept = np.sort(np.abs(np.linalg.eigvals(basis.T @ (P @ basis))))[-m]
+        kept = np.sort(np.abs(np.linalg.eigvals(basis.T @ (P @ basis))))
         values, vectors = _arnoldi(P, basis, 1)
-        if abs(values[0]) <= smallest_kept + 1e-10:
+        if abs(values[0]) <= (kept[-m] + 1e-10 if len(kept) >= m else 1e-6):
             break
         basis = _real_basis(basis, vectors)
     return basis
@@ -215,21 +235,16 @@ def _arnoldi(
         y = P @ x.ravel()
         return y - known @ (known.T @ y)
 
-    try:
-        return eigs(
-            LinearOperator((n, n), matvec=product, dtype=np.float64),
-            k=m,
-            which="LM",
-            v0=(start := _start_vector(n)) - known @ (known.T @ start),
-            ncv=min(n, max(6 * m, 40)),
-            tol=0,
-            rng=np.random.default_rng(0),  # for the restarts inside
-        )
-    except ArpackError as error:
-        raise ConvergenceError(
-            f"the {m} leading eigenpairs of the directed graph on {n} pixels did not converge "
-            f"({error}); try fewer n_eigenpairs, a larger radius, or symmetrize='max'."
-        ) from error
+    return eigs(
+        LinearOperator((n, n), matvec=product, dtype=np.float64),
+        k=m,
+        which="LM",
+        v0=(start := _start_vector(n)) - known @ (known.T @ start),
+        ncv=min(n, max(6 * m, 40)),
+        maxiter=_MOST_RESTARTS,
+        tol=0,
+        rng=np.random.default_rng(0),  # for the restarts inside
+    )
 
 
 def _put_trivial_first(
@@ -261,4 +276,4 @@ def _fix_signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 def _fix_phases(vectors: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """Make each column's largest entry real and positive."""
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return vectors * (np.abs(largest) / largest)
+    return vectors * np.exp(-1j * np.angle(largest))

@@ -1,10 +1,10 @@
 """Leading eigenpairs of a large symmetric graph, in a number of steps that does not grow with it.
 
 The leading eigenvectors of a random walk are smooth along the graph. So the graph is coarsened to
-groups of neighbours; the eigenvectors of the coarse graph are the start, and its inverse is one part
-of the preconditioner of a block method (locally optimal preconditioned conjugate gradients; Knyazev,
-2001, with the stable bases of Duersch et al., 2018). docs/decisions/eigensolver.md has the
-comparison with other ways.
+groups of neighbours. The eigenvectors of the coarse graph are the start, and its inverse is one
+part of the preconditioner, of a block method: locally optimal preconditioned conjugate gradients
+(Knyazev, 2001), with stable bases (Duersch et al., 2018). docs/decisions/eigensolver.md compares it
+with others.
 """
 
 from __future__ import annotations
@@ -62,10 +62,7 @@ class Walk:
     def laplacian(self, block: Block) -> Block:
         """Multiply a block (n, m) by I - S, whose smallest eigenvalues are wanted."""
         out = np.empty_like(block)
-        work = (self.W.nnz / self.n) * block.shape[1]
-        size = int(min(max(progress.SECOND / work, 1), self.n))
-        for start in range(0, self.n, size):  # in steps, so that Ctrl-C is heard
-            stop = min(start + size, self.n)
+        for start, stop in progress.ranges(self.n, self.W.nnz / self.n * block.shape[1]):
             blocks.walk(*self._entries, self.scale, block, out, start, stop)
         return np.subtract(block, out, out=out)
 

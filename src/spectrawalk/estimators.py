@@ -88,9 +88,10 @@ class SRDL(DiffusionLearner):
     wavelengths_ : ndarray of shape (bands,) or None
         Centre wavelengths in nanometres, if a Scene with them was fitted.
     exact_density_ : bool
-        Whether the density comes from the exact nearest spectra. Above 50,000 pixels they are
-        sought among 2,000 candidates each, which leaves the order of the densities practically as
-        it is (benchmarks/density.py).
+        Whether the nearest spectra of the whole image, which the density comes from (without a
+        window the graph too), are exact. Above 50,000 pixels they are sought among 5,000 candidates
+        each, or 100 for each neighbour wanted, which leaves the order of the densities practically
+        as it is (benchmarks/density.py).
 
     Examples
     --------

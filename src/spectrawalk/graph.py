@@ -19,8 +19,8 @@ LEADING = 12
 EXACT_SEARCH = 50_000
 """Up to this many pixels the nearest spectra of the whole image are exact."""
 
-SEARCH_BUDGET = 2_000
-"""Above that, a pixel's nearest spectra are sought among this many."""
+SEARCH_BUDGET = 5_000
+"""Above that, a pixel's nearest spectra are sought among this many, or 100 for each wanted."""
 
 SELF_TUNING_NEIGHBOR = 7
 """Which neighbour's distance is a pixel's own scale in self-tuning weights."""
@@ -65,22 +65,31 @@ def window_neighbors(
     >>> index.tolist()
     [[1, -1], [0, 2], [1, 3], [2, -1]]
     """
-    (rows, cols), bands = mask.shape, X.shape[1]
+    radius = min(radius, sum(mask.shape))
     k = min(k, len(X) - 1, (2 * radius + 1) ** 2 - 1)
     index = np.empty((len(X), k), dtype=np.int32)
     d2 = np.empty((len(X), k))
-    reach = min(radius, cols - 1)
-    spare = -cols % kernels.TILE
-    padded_mask = np.pad(mask, ((0, 0), (reach, reach + spare)))
-    planes = np.zeros((rows, bands, padded_mask.shape[1]))
-    planes.transpose(0, 2, 1)[padded_mask] = X
-    number = number_pixels(padded_mask)
-    work_per_row = (cols + spare) * (2 * min(radius, rows) + 1) * (2 * reach + 1) * bands
-    for start, stop in progress.in_steps("neighbours", rows, work_per_row):
-        kernels.window_neighbors(
-            planes, number, reach, start, stop, radius, window == "disk", index, d2
-        )
+    number = number_pixels(mask)
+    middle = X.mean(axis=0)
+    peak = max(float(X.max()), -float(X.min()))
+    scale = 1 / peak if peak > 1e-300 else 1.0
+    tile, pixels_above = kernels.TILE, np.concatenate([[0], mask.sum(axis=1).cumsum()])
+    work = tile * mask.shape[1] * _window_size(mask.shape, radius) * X.shape[1]
+    # One thread in a product: the tiles share the cores.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for start, stop in progress.in_steps("neighbours", -(-len(mask) // tile), work):
+            top, bottom = max(0, start * tile - radius), min(len(mask), stop * tile + radius)
+            first, last = pixels_above[top], pixels_above[bottom]
+            single, squares = kernels.to_single(X[first:last], middle, scale)
+            kernels.window_neighbors(
+                X, single, squares, first, number, start, stop, radius, window == "disk", index, d2
+            )
     return index, d2
+
+
+def _window_size(shape: tuple[int, ...], radius: int) -> int:
+    """Pixels in a window, at most."""
+    return min(2 * radius + 1, shape[0]) * min(2 * radius + 1, shape[1])
 
 
 def global_neighbors(
@@ -106,7 +115,7 @@ def global_neighbors(
     n = len(X)
     k = min(k, n - 1)
     if budget is None:
-        budget = n if n <= EXACT_SEARCH else SEARCH_BUDGET
+        budget = n if n <= EXACT_SEARCH else max(SEARCH_BUDGET, 100 * k)
     index = np.empty((n, k), dtype=np.int32)
     d2 = np.empty((n, k))
     leads, slack = _leading_coordinates(X)
@@ -189,13 +198,24 @@ def weight_matrix(
     counts = present.sum(axis=1)
     source = np.repeat(np.arange(n), counts)
     target = index[present]
-    weight = np.exp(-d2[present] / (scales[source] * scales[target]))
+    weight = _weights(d2[present], scales[source], scales[target])
     indptr = np.concatenate([[0], np.cumsum(counts)])
     W = csr_array((weight, target, indptr), shape=(n, n))
     _check_weights(W, d2, scales)
     W.eliminate_zeros()
     W.sort_indices()
     return W.maximum(W.T).tocsr() if symmetrize == "max" else W
+
+
+def _weights(
+    d2: NDArray[np.float64], scale: NDArray[np.float64], other_scale: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Weigh edges: exp(-d^2 / (s_i s_j)), of any scale that is a number."""
+    d = np.sqrt(d2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponent = (d / scale) * (d / other_scale)
+    # Infinity times zero: one end is far beyond its scale, the other one's is larger still.
+    return np.exp(-np.where(np.isnan(exponent), np.inf, exponent))
 
 
 def _check_weights(W: csr_array, d2: NDArray[np.float64], scales: NDArray[np.float64]) -> None:
@@ -227,8 +247,8 @@ def bridge_components(
 ) -> tuple[csr_array, int]:
     """Join the components of the graph until one remains.
 
-    In every round each component but the largest is joined, by one edge in both directions, to its
-    best spectral match outside itself. The match is sought in a window around the component's
+    In every round each component is joined, by one edge in both directions, to its best spectral
+    match outside itself. The match is sought in a window around the component's
     pixels; the window starts at `radius` and doubles every round, so near matches are preferred.
 
     Parameters
@@ -251,34 +271,66 @@ def bridge_components(
     """
     component = component_numbers(W)
     n_components = int(component.max()) + 1
-    grid = np.atleast_2d(mask)
-    number = number_pixels(grid)
-    rows, cols = (axis.astype(np.int32) for axis in np.nonzero(grid))
-    everything = max(grid.shape)
+    place = Places(np.atleast_2d(mask))
+    everything = max(place.number.shape)
     reach = everything if radius is None else radius
     while component.max() > 0:
         progress.report("bridges", n_components - 1 - int(component.max()), n_components - 1)
-        outsiders = np.flatnonzero(component > 0)
-        match, d2 = kernels.nearest_outside(X, number, rows, cols, component, outsiders, reach)
-        best = _best_bridges(component[outsiders], d2)
-        if len(best) == 0 and reach >= everything:
+        ends, d2 = _best_bridges(X, place, component, reach)
+        if len(d2) == 0 and reach >= everything:
             raise GraphError(
                 "the graph falls into parts whose distance is too large for a number; scale the "
                 "values down, or use normalize='pixel'."
             )
-        ends = np.array([outsiders[best], match[best]])
-        W = _add_edges(W, ends, d2[best], scales)
+        W = _add_edges(W, ends, d2, scales)
         component = component_numbers(W)
         reach = min(2 * reach, everything)
     return W, n_components
 
 
-def _best_bridges(component: NDArray[np.int32], d2: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Position of each component's shortest bridge, for the components that have one."""
-    order = np.lexsort((np.arange(len(d2)), d2, component))
-    _, first = np.unique(component[order], return_index=True)
+class Places:
+    """Where the valid pixels lie."""
+
+    def __init__(self, mask: NDArray[np.bool_]) -> None:
+        self.number = number_pixels(mask)
+        self.rows, self.cols = (axis.astype(np.int32) for axis in np.nonzero(mask))
+
+
+def _best_bridges(
+    X: NDArray[np.float64], place: Places, component: NDArray[np.int32], reach: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Each component's shortest way out: the pixels at its ends (2, bridges), and its length."""
+    outside = np.flatnonzero(component > 0)
+    match, d2 = _nearest_outside(X, place, component, outside, reach)
+    # The largest component, as a rule nearly the whole image, is sought for by the others.
+    into, into_d2 = _nearest_outside(X, place, (component > 0).astype(np.int32), outside, reach)
+    owner = np.concatenate([component[outside], np.zeros_like(into)])
+    ends = np.concatenate([[outside, match], [into, outside]], axis=1)
+    d2 = np.concatenate([d2, into_d2])
+    order = np.lexsort((ends[1], ends[0], d2, owner))
+    _, first = np.unique(owner[order], return_index=True)
     best = order[first]
-    return best[np.isfinite(d2[best])]
+    best = best[np.isfinite(d2[best])]
+    return ends[:, best], d2[best]
+
+
+def _nearest_outside(
+    X: NDArray[np.float64],
+    place: Places,
+    group: NDArray[np.int32],
+    pixels: NDArray[np.intp],
+    reach: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Nearest spectrum of another group around each of some pixels, in steps."""
+    work = _window_size(place.number.shape, reach) * X.shape[1]
+    found = [
+        kernels.nearest_outside(
+            X, place.number, place.rows, place.cols, group, pixels[start:stop], reach
+        )
+        for start, stop in progress.ranges(len(pixels), work)
+    ]
+    match, d2 = zip(*found, strict=True)
+    return np.concatenate(match), np.concatenate(d2)
 
 
 def _add_edges(
@@ -288,7 +340,7 @@ def _add_edges(
     degree = W.sum(axis=1)[ends]
     weaker = np.where(degree > 0, degree, np.inf).min(axis=0, initial=np.inf)
     least = _LEAST_BRIDGE * np.where(np.isfinite(weaker), weaker, 1.0)
-    weight = np.maximum(np.exp(-d2 / (scales[ends[0]] * scales[ends[1]])), least)
+    weight = np.maximum(_weights(d2, scales[ends[0]], scales[ends[1]]), least)
     edges = coo_array((weight, (ends[0], ends[1])), shape=W.shape)
     # Two components can choose the same bridge: as a maximum, it then counts once.
     for direction in (edges, edges.T):

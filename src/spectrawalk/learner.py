@@ -104,8 +104,9 @@ class DiffusionLearner(PredictionMixin, ClusterMixin, BaseEstimator):
             coordinates = diffusion_coordinates(eigenvalues, eigenvectors, float(self.time))
 
             bandwidth = self._bandwidth(spectra)
-            density = self._density(spectra, global_d2, bandwidth)
-            ranking = modes.density_ranking(density)
+            global_d2 = self._nearest_spectra(spectra, global_d2)
+            density = modes.density(global_d2, bandwidth)
+            ranking = modes.density_ranking(density, global_d2)
             parent, rho = modes.nearest_denser(coordinates, ranking)
 
             self.density_ = pixels.to_image(density, np.nan)
@@ -206,13 +207,14 @@ class DiffusionLearner(PredictionMixin, ClusterMixin, BaseEstimator):
             return modes.mean_distance(spectra) / modes.BANDWIDTH_SHARE
         return float(self.density_bandwidth)
 
-    def _density(
-        self, spectra: NDArray[np.float64], d2: NDArray[np.float64] | None, bandwidth: float
+    def _nearest_spectra(
+        self, spectra: NDArray[np.float64], d2: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
+        """Squared distances to the spectra that enter a pixel's density."""
         k = int(self.density_neighbors)
         if d2 is None:
             _, d2 = graph.global_neighbors(spectra, k, stage="density")
-        return modes.density(d2[:, :k], bandwidth)
+        return d2[:, :k]
 
     def _label(self, n_clusters: int | str) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """Labels in the image's shape, and the modes as flat image indices."""

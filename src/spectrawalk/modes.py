@@ -78,8 +78,9 @@ def density(d2: NDArray[np.float64], bandwidth: float) -> NDArray[np.float64]:
     bandwidth : float
         s in exp(-d^2 / s^2).
     """
-    p = np.exp(-d2 / bandwidth**2).sum(axis=1)
-    total = p.sum()
+    with np.errstate(over="ignore"):
+        p = np.exp(-np.square(np.sqrt(d2) / bandwidth)).sum(axis=1)
+    total = math.fsum(p)  # whatever the order of the pixels
     if not total > 0:
         raise DataError(
             f"the density of every pixel underflows to 0: density_bandwidth={bandwidth:.3g} is far "
@@ -88,9 +89,30 @@ def density(d2: NDArray[np.float64], bandwidth: float) -> NDArray[np.float64]:
     return p / total
 
 
-def density_ranking(p: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Order the pixels from the densest to the sparsest, ties by index."""
-    return np.argsort(-p, kind="stable")
+def density_ranking(
+    p: NDArray[np.float64], d2: NDArray[np.float64] | None = None
+) -> NDArray[np.intp]:
+    """Order the pixels from the densest to the sparsest.
+
+    Two pixels that are each other's nearest often have the same density to the last digit. Then the
+    one with the nearer neighbours comes first, and only if those tie too, the smaller index.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n,)
+        Density.
+    d2 : ndarray of shape (n, k_p), optional
+        Squared distances that it comes from, nearest first.
+    """
+    ranking = np.argsort(-p, kind="stable")
+    if d2 is None:
+        return ranking
+    starts = np.flatnonzero(np.diff(p[ranking], prepend=np.nan) != 0)
+    sizes = np.diff(starts, append=len(p))
+    for start, size in zip(starts[sizes > 1], sizes[sizes > 1], strict=True):
+        tied = ranking[start : start + size]
+        ranking[start : start + size] = tied[np.lexsort(d2[tied].T[::-1])]
+    return ranking
 
 
 def nearest_denser(

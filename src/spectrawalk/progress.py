@@ -56,9 +56,14 @@ def track(stage: str, steps: Sequence[T]) -> Iterator[T]:
 
 
 def in_steps(stage: str, n: int, work_per_item: float) -> Iterator[tuple[int, int]]:
-    """Split n items into ranges of about a second's work each, and report after each one.
+    """Split n items as :func:`ranges` does, and report after each range."""
+    return track(stage, ranges(n, work_per_item))
+
+
+def ranges(n: int, work_per_item: float) -> list[tuple[int, int]]:
+    """Split n items into ranges of about a second's work each.
 
     Compiled loops cannot be interrupted, so this is also how soon Ctrl-C is heard.
     """
     size = int(min(max(SECOND / max(work_per_item, 1), 1), n))
-    return track(stage, [(start, min(start + size, n)) for start in range(0, n, size)])
+    return [(start, min(start + size, n)) for start in range(0, n, size)]

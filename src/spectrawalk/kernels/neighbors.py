@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 
 from spectrawalk.kernels.tree import Tree, box_distance
 
-TILE = 32
-"""Pixels of a row handled together: the sums of all their shifts fit the first-level cache."""
+TILE = 8
+"""Rows and columns of pixels whose windows are compared in one matrix product."""
+
+_SINGLE = 2.0**-24
+"""Rounding error of single precision."""
 
 
 @njit(cache=True, inline="always")
@@ -70,101 +73,224 @@ def _sort_heap(d2: NDArray, index: NDArray, size: int) -> None:
         _sift_down(d2, index, 0, last)
 
 
+@njit(cache=True, fastmath={"reassoc", "nsz"})
+def _squared_distance(x: NDArray, y: NDArray) -> float:
+    """Sum the squared differences, several bands at once.
+
+    The compiler may choose the order of the sum, but chooses it once: a pair of spectra has the
+    same distance both ways, whatever its place in the image and on any number of threads.
+    """
+    total = 0.0
+    for band in range(len(x)):
+        difference = x[band] - y[band]
+        total += difference * difference
+    return total
+
+
+@njit(cache=True)
+def _kth_smallest(values: NDArray, size: int, k: int) -> float:
+    """Value of the k-th smallest (from 0) of the first `size` values, which it reorders."""
+    low, high = 0, size
+    while high - low > 1:
+        first, middle, last = values[low], values[(low + high) // 2], values[high - 1]
+        pivot = max(min(first, middle), min(max(first, middle), last))
+        # Swaps without a condition: a processor cannot foresee how the values compare.
+        below = low
+        for place in range(low, high):
+            value = values[place]
+            values[place], values[below] = values[below], value
+            below += value < pivot
+        if k < below:
+            high = below
+            continue
+        equal = below
+        for place in range(below, high):
+            value = values[place]
+            values[place], values[equal] = values[equal], value
+            equal += value == pivot
+        if k < equal:
+            return pivot
+        low = equal
+    return values[k]
+
+
+@njit(cache=True)
+def _sort_by_distance(
+    d2: NDArray, index: NDArray, size: int, sorted_d2: NDArray, sorted_index: NDArray
+) -> None:
+    """Sort neighbours by (distance, index), of which the indices must be increasing.
+
+    Each is put in the place given by the number of those before it: quadratic, but in a loop that
+    the machine runs several steps of at once, which is faster than a cleverer sort up to hundreds.
+    """
+    for one in range(size):
+        value = d2[one]
+        place = 0
+        for other in range(one):
+            place += d2[other] <= value
+        for other in range(one + 1, size):
+            place += d2[other] < value
+        sorted_d2[place], sorted_index[place] = value, index[one]
+
+
+@njit(cache=True, parallel=True, error_model="numpy")
+def to_single(
+    X: NDArray[np.float64], middle: NDArray[np.float64], scale: float
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Spectra in single precision, relative to a middle one and scaled; their squared lengths."""
+    single = np.empty(X.shape, np.float32)
+    squares = np.empty(len(X), np.float32)
+    for pixel in prange(len(X)):
+        total = 0.0
+        for band in range(X.shape[1]):
+            value = (X[pixel, band] - middle[band]) * scale
+            single[pixel, band] = value
+            total += value * value
+        squares[pixel] = total
+    return single, squares
+
+
 @njit(cache=True, parallel=True, error_model="numpy")
 def window_neighbors(
-    planes: NDArray[np.float64],
+    X: NDArray[np.float64],
+    single: NDArray[np.float32],
+    squares: NDArray[np.float32],
+    offset: int,
     number: NDArray[np.int32],
-    reach: int,
-    row_start: int,
-    row_stop: int,
+    start: int,
+    stop: int,
     radius: int,
     disk: bool,
     index: NDArray[np.int32],
     d2: NDArray[np.float64],
 ) -> None:
-    """Find the nearest spectra in each pixel's window, for the pixels of some rows.
+    """Find the nearest spectra in each pixel's window, for the pixels of some rows of tiles.
 
     Parameters
     ----------
-    planes : (rows, bands, reach + tiles * TILE + reach)
-        Spectra, with the columns last so that a run of pixels is contiguous in every band, and
-        padded left and right so that every window of every tile lies inside.
-    number : (rows, reach + tiles * TILE + reach)
-        Number of each valid pixel in C order, -1 where masked or padding.
-    reach : int
-        Half-width of the window in columns, no more than the image has.
-    row_start, row_stop : int
-        Rows to work on.
+    X : (n, bands)
+        Spectra.
+    single, squares : (m, bands), (m,)
+        As from :func:`to_single`, of the pixels from `offset` on that the windows reach.
+    number : (rows, cols)
+        Number of each valid pixel in C order, -1 where masked.
+    start, stop : int
+        Rows of tiles to work on.
     radius : int
-        Half-width of the window in rows.
+        Half-width of the window.
     disk : bool
         A disk of that radius instead of the square.
     index, d2 : (n, k)
-        Filled in for the pixels of those rows: neighbours and squared distances, nearest first;
+        Filled in for the pixels of those tiles: neighbours and squared distances, nearest first;
         -1 and infinity beyond the last one.
     """
-    rows, bands, width = planes.shape
+    across = (number.shape[1] + TILE - 1) // TILE
+    for job in prange((stop - start) * across):
+        row, col = (start + job // across) * TILE, (job % across) * TILE
+        if number[row : row + TILE, col : col + TILE].max() >= 0:
+            _tile_neighbors(X, single, squares, offset, number, row, col, radius, disk, index, d2)
+
+
+@njit(cache=True, error_model="numpy")
+def _tile_neighbors(
+    X: NDArray[np.float64],
+    single: NDArray[np.float32],
+    squares: NDArray[np.float32],
+    offset: int,
+    number: NDArray[np.int32],
+    row: int,
+    col: int,
+    radius: int,
+    disk: bool,
+    index: NDArray[np.int32],
+    d2: NDArray[np.float64],
+) -> None:
+    """Find the nearest spectra of the pixels of the tile whose first one is at (row, col).
+
+    One product in single precision gives all distances with a bound on their errors. Only the
+    candidates that the bounds leave have their distance summed in full, so the result is exact.
+    """
+    top, left = max(0, row - radius), max(0, col - radius)
+    around = number[top : row + TILE + radius, left : col + TILE + radius]
+    candidates, begin = _valid_pixels(around)
+    count = len(candidates)
+    tile, _ = _valid_pixels(number[row : row + TILE, col : col + TILE])
+    products = np.dot(_rows(single, tile, offset), _rows(single, candidates, offset).T)
+
+    lengths = np.empty(count, np.float32)
+    for place in range(count):
+        lengths[place] = squares[candidates[place] - offset]
     k = index.shape[1]
-    tiles = (width - 2 * reach) // TILE
-    for job in prange((row_stop - row_start) * tiles):
-        row = row_start + job // tiles
-        first = reach + (job % tiles) * TILE
-        pixels = number[row, first : first + TILE]
-        if pixels.max() < 0:
-            continue
-        sums = np.empty((2 * reach + 1, TILE))
-        sizes = np.zeros(TILE, dtype=np.int64)
-        for other in range(max(0, row - radius), min(rows, row + radius + 1)):
-            nearby = number[other, first - reach : first + reach + TILE]
-            if nearby.max() < 0:
+    bound = np.float32((X.shape[1] + 16) * _SINGLE)
+    highest, lowest, sorting = np.empty((3, count), np.float32)
+    found, near, nearest = np.empty((3, count), np.int32)
+    distance, nearest_distance = np.empty((2, count))
+    own = -1
+    for i in range(row, min(row + TILE, number.shape[0])):
+        for j in range(col, min(col + TILE, number.shape[1])):
+            pixel = number[i, j]
+            if pixel < 0:
                 continue
-            sums[:] = 0.0
-            for band in range(bands):
-                here = planes[row, band, first : first + TILE]
-                for shift in range(2 * reach + 1):
-                    left = first - reach + shift
-                    there = planes[other, band, left : left + TILE]
-                    line = sums[shift]
-                    for lane in range(TILE):
-                        difference = here[lane] - there[lane]
-                        line[lane] += difference * difference
-            for shift in range(2 * reach + 1):
-                if disk and (shift - reach) ** 2 + (other - row) ** 2 > radius * radius:
+            own += 1
+            square = squares[pixel - offset]
+            size = 0
+            for other_row in range(top, min(number.shape[0], i + radius + 1)):
+                if other_row < i - radius:
                     continue
-                for lane in range(TILE):
-                    pixel, candidate = pixels[lane], nearby[lane + shift]
-                    if pixel >= 0 and candidate >= 0 and pixel != candidate:
-                        sizes[lane] = _offer(
-                            d2[pixel], index[pixel], sizes[lane], sums[shift, lane], candidate
-                        )
-        for lane in range(TILE):
-            pixel = pixels[lane]
-            if pixel >= 0:
-                _sort_heap(d2[pixel], index[pixel], sizes[lane])
-                index[pixel, sizes[lane] : k] = -1
-                d2[pixel, sizes[lane] : k] = np.inf
+                reach = radius
+                if disk:
+                    reach = int(np.sqrt(radius * radius - (other_row - i) ** 2 + 0.5))
+                line = begin[other_row - top]
+                first = line[max(0, j - reach - left)]
+                last = line[min(j + reach + 1 - left, len(line) - 1)]
+                for step in range(last - first):
+                    both = square + lengths[first + step]
+                    middle = both - 2 * products[own, first + step]
+                    highest[size + step] = middle + bound * both
+                    lowest[size + step] = middle - bound * both
+                    found[size + step] = candidates[first + step]
+                size += last - first
+            limit = np.float32(np.inf)
+            if size > k + 1:  # the pixel itself is among them
+                sorting[:size] = highest[:size]
+                limit = _kth_smallest(sorting, size, k) + np.float32(1e-30)
+            kept = 0
+            for candidate in range(size):
+                near[kept] = found[candidate]
+                kept += (lowest[candidate] <= limit) & (found[candidate] != pixel)
+            for candidate in range(kept):
+                distance[candidate] = _squared_distance(X[pixel], X[near[candidate]])
+            _sort_by_distance(distance, near, kept, nearest_distance, nearest)
+            kept = min(kept, k)
+            index[pixel, :kept], index[pixel, kept:] = nearest[:kept], -1
+            d2[pixel, :kept], d2[pixel, kept:] = nearest_distance[:kept], np.inf
 
 
-@njit(cache=True, inline="always")
-def _squared_distance(x: NDArray, y: NDArray) -> float:
-    """Sum the squared differences in eight lanes of fixed order, which the machine adds at once."""
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    whole = len(x) - len(x) % 8
-    for b in range(0, whole, 8):
-        d0, d1, d2, d3 = x[b] - y[b], x[b + 1] - y[b + 1], x[b + 2] - y[b + 2], x[b + 3] - y[b + 3]
-        b += 4
-        d4, d5, d6, d7 = x[b] - y[b], x[b + 1] - y[b + 1], x[b + 2] - y[b + 2], x[b + 3] - y[b + 3]
-        s0 += d0 * d0
-        s1 += d1 * d1
-        s2 += d2 * d2
-        s3 += d3 * d3
-        s4 += d4 * d4
-        s5 += d5 * d5
-        s6 += d6 * d6
-        s7 += d7 * d7
-    for b in range(whole, len(x)):
-        s0 += (x[b] - y[b]) * (x[b] - y[b])
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+@njit(cache=True)
+def _valid_pixels(number: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """List the valid pixels of a part of the image, and where each row and column begins in it."""
+    begin = np.empty((number.shape[0], number.shape[1] + 1), np.int32)
+    pixels = np.empty(number.size, np.int32)
+    count = 0
+    for row in range(number.shape[0]):
+        for col in range(number.shape[1]):
+            begin[row, col] = count
+            if number[row, col] >= 0:
+                pixels[count] = number[row, col]
+                count += 1
+        begin[row, -1] = count
+    return pixels[:count], begin
+
+
+@njit(cache=True)
+def _rows(
+    single: NDArray[np.float32], pixels: NDArray[np.int32], offset: int
+) -> NDArray[np.float32]:
+    """Spectra of some pixels, side by side in memory."""
+    rows = np.empty((len(pixels), single.shape[1]), np.float32)
+    for place in range(len(pixels)):
+        rows[place] = single[pixels[place] - offset]
+    return rows
 
 
 @njit(cache=True, parallel=True, error_model="numpy")

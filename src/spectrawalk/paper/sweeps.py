@@ -129,7 +129,7 @@ def _prepare(scene: Scene, defaults: SRDL) -> _Prepared:
     spectra = normalize_spectra(pixels.spectra, defaults.normalize)
     _, d2 = graph.global_neighbors(spectra, defaults.density_neighbors)
     density = modes.density(d2, modes.mean_distance(spectra) / modes.BANDWIDTH_SHARE)
-    return _Prepared(pixels, spectra, density, modes.density_ranking(density))
+    return _Prepared(pixels, spectra, density, modes.density_ranking(density, d2))
 
 
 def _walks(
