@@ -1,7 +1,6 @@
 """Maps and spectra as other programs read them: GDAL, rasterio, SPy."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
@@ -9,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import rasterio
+from other_programs import needs_gdal
 from rasterio.errors import NotGeoreferencedWarning
 
 from spectrawalk import Scene
@@ -26,10 +26,6 @@ LAEA = rasterio.CRS.from_epsg(3035).to_wkt()
 DEGREES = rasterio.CRS.from_epsg(4326).to_wkt()
 STRAIGHT = (30.0, 0.0, 500_010.0, 0.0, -30.0, 4_400_020.0)
 ROTATED = (25.0, 12.0, 500_010.0, 12.0, -25.0, 4_400_020.0)
-
-needs_gdal = pytest.mark.skipif(
-    shutil.which("gdalinfo") is None, reason="needs GDAL's tools (Debian: gdal-bin)"
-)
 
 
 def a_map(n_clusters=3, shape=(30, 40), crs=UTM, transform=STRAIGHT):

@@ -1,12 +1,11 @@
 """The report: complete, escaped, offline, and alive in a browser."""
 
 import re
-import shutil
 from html.parser import HTMLParser
 
 import numpy as np
-import pytest
 import rasterio
+from other_programs import CHROMIUM, needs_chromium
 
 from spectrawalk import SRDL, Scene, score
 from spectrawalk.bands import prepare_scene
@@ -19,7 +18,6 @@ from spectrawalk.scene import Orthorectification
 
 UTM = rasterio.CRS.from_epsg(32616).to_wkt()
 EVIL = "<script>alert(1)</script> & \"q\" '田' \udcff"
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def clustered(**changes):
@@ -137,9 +135,11 @@ def test_a_large_map_is_thinned_out_and_says_so():
     assert "Shown: one of 3 rows and columns" in words
 
 
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian: chromium)")
+@needs_chromium
 def test_the_page_lives_in_a_browser_without_a_network(tmp_path):
-    playwright = pytest.importorskip("playwright.sync_api")
+    from playwright.sync_api import sync_playwright
+
+    assert CHROMIUM is not None
     scene, model = clustered(name=EVIL)
     (tmp_path / "report.html").write_text(page_of(scene, model), encoding="utf-8")
     complaints, asked = [], []
@@ -148,8 +148,8 @@ def test_the_page_lives_in_a_browser_without_a_network(tmp_path):
         asked.append(route.request.url)
         route.continue_() if route.request.url.startswith("file:") else route.abort()
 
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
