@@ -5,8 +5,10 @@ entry in ``FORMATS`` of :mod:`spectrawalk.io.reading`.
 """
 
 from spectrawalk.io.atomic import atomic_path
+from spectrawalk.io.geotiff_map import write_map
 from spectrawalk.io.masks import read_mask
 from spectrawalk.io.reading import read_array, read_ground_truth, read_scene
+from spectrawalk.io.scene_writers import write_scene
 from spectrawalk.io.scenes import scene_from_cube
 from spectrawalk.io.writers import write_labels_npy, write_labels_png
 from spectrawalk.io.xarray_scene import scene_from_xarray
@@ -21,4 +23,6 @@ __all__ = [
     "scene_from_xarray",
     "write_labels_npy",
     "write_labels_png",
+    "write_map",
+    "write_scene",
 ]

@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rasterio
 from numpy.typing import NDArray
-from rasterio.errors import NotGeoreferencedWarning
-from rasterio.io import MemoryFile
 
 from spectrawalk.cluster_map import ClusterMap
 from spectrawalk.io.atomic import atomic_set
@@ -95,6 +92,10 @@ def _encode(
     predictor: int = 1,
 ) -> bytes:
     """Encode one band in memory: GDAL would leave files of its own beside a temporary one."""
+    import rasterio
+    from rasterio.errors import NotGeoreferencedWarning
+    from rasterio.io import MemoryFile
+
     rows, cols = image.shape
     profile: dict[str, Any] = {
         "driver": "GTiff",
