@@ -8,10 +8,12 @@ import hypothesis.extra.numpy as hnp
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
 
 from spectrawalk import graph, modes
+from spectrawalk.kernels import edges, reference, tree
 from spectrawalk.kernels import neighbors as kernels
-from spectrawalk.kernels import reference, tree
 from spectrawalk.labeling import STAGE1_RULES, Consensus, label_pixels
 
 
@@ -188,3 +190,27 @@ def test_two_stage_labels(image, n_clusters, radius, stage1, wait, own_vote, ran
         own_vote,
     )
     np.testing.assert_array_equal(labels[ranking], expected)
+
+
+@given(st.data())
+def test_connected_components(data):
+    n = data.draw(st.integers(1, 30))
+    ends = data.draw(st.lists(st.tuples(*[st.integers(0, n - 1)] * 2), max_size=40))
+    W = csr_array(coo_array((np.ones(len(ends)), np.array(ends).reshape(-1, 2).T), shape=(n, n)))
+    found = edges.connected(W.indptr.astype(np.int64), W.indices.astype(np.int32))
+    expected = connected_components(W, directed=True, connection="weak")[1]
+    firsts = np.unique(expected, return_index=True)[1]
+    numbers = np.argsort(np.argsort(firsts))  # in the order of their first pixels
+    np.testing.assert_array_equal(found, numbers[expected])
+
+
+@given(images(), st.integers(1, 30), st.integers(1, 4), st.sampled_from(["max", None]), st.data())
+def test_weight_matrix(image, k, radius, symmetrize, data):
+    X, mask = image
+    index, d2 = graph.window_neighbors(X, mask, k, radius)
+    scales = data.draw(hnp.arrays(float, len(X), elements=st.floats(2, 20)))
+    W = graph.weight_matrix(index, d2, scales, symmetrize)
+    assert W.has_canonical_format
+    np.testing.assert_allclose(
+        W.toarray(), reference.weight_matrix(index, d2, scales, symmetrize == "max"), rtol=1e-12
+    )

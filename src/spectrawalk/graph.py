@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 from threadpoolctl import threadpool_limits
 
 from spectrawalk import progress
 from spectrawalk.errors import GraphError
+from spectrawalk.kernels import edges
 from spectrawalk.kernels import neighbors as kernels
 from spectrawalk.kernels.tree import build_tree
 
@@ -128,11 +128,17 @@ def global_neighbors(
 
 def _leading_coordinates(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Project the spectra onto their principal directions, and bound the rounding error."""
-    centred = X - X.mean(axis=0)
+    middle = X.mean(axis=0)
+    blocks = [slice(start, start + 65_536) for start in range(0, len(X), 65_536)]
+    covariance = np.zeros((X.shape[1], X.shape[1]))
     with threadpool_limits(limits=1, user_api="blas"):
-        _, directions = np.linalg.eigh(centred.T @ centred)
-        leads = centred @ directions[:, : -LEADING - 1 : -1]
-    return np.ascontiguousarray(leads), 1e-12 * float(np.sqrt(np.square(X).sum(axis=1).max()))
+        for block in blocks:
+            centred = X[block] - middle
+            covariance += centred.T @ centred
+        _, directions = np.linalg.eigh(covariance)
+        leading = np.ascontiguousarray(directions[:, : -LEADING - 1 : -1])
+        leads = np.concatenate([(X[block] - middle) @ leading for block in blocks])
+    return leads, 1e-12 * float(np.sqrt(np.einsum("ij,ij->i", X, X).max()))
 
 
 def number_pixels(mask: NDArray[np.bool_]) -> NDArray[np.int32]:
@@ -193,18 +199,24 @@ def weight_matrix(
     symmetrize : {"max", None}
         Union of the edges of both directions, or each pixel's own edges only.
     """
-    n, _ = index.shape
-    present = index >= 0
-    counts = present.sum(axis=1)
-    source = np.repeat(np.arange(n), counts)
-    target = index[present]
-    weight = _weights(d2[present], scales[source], scales[target])
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    W = csr_array((weight, target, indptr), shape=(n, n))
-    _check_weights(W, d2, scales)
-    W.eliminate_zeros()
-    W.sort_indices()
-    return W.maximum(W.T).tocsr() if symmetrize == "max" else W
+    n, k = index.shape
+    start, positions = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    if symmetrize == "max":
+        # A pair has one distance, so that the larger of two weights is the one that there is.
+        room = np.empty(n * k, dtype=np.int32 if n * k < 2**31 else np.int64)
+        start, positions = edges.incoming(index, room)
+    indptr = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(edges.count_edges(index, d2, start, positions), out=indptr[1:])
+    indices = np.empty(indptr[-1], dtype=np.int32)
+    weights = np.empty(indptr[-1])
+    edges.fill_edges(index, d2, scales, start, positions, indptr, indices, weights)
+    if indptr[-1] < 2**31:
+        indptr = indptr.astype(np.int32)  # SciPy gives both arrays the wider type of the two
+    W = csr_array((weights, indices, indptr), shape=(n, n))
+    if not weights.all():
+        _check_weights(W, d2, scales)
+        W.eliminate_zeros()
+    return W
 
 
 def _weights(
@@ -231,7 +243,10 @@ def _check_weights(W: csr_array, d2: NDArray[np.float64], scales: NDArray[np.flo
 
 def component_numbers(W: csr_array) -> NDArray[np.int32]:
     """Weakly connected component of each pixel, 0 for the largest, then by decreasing size."""
-    count, component = connected_components(W, directed=True, connection="weak")
+    component = edges.connected(
+        W.indptr.astype(np.int64, copy=False), W.indices.astype(np.int32, copy=False)
+    )
+    count = int(component.max()) + 1
     by_size = np.argsort(-np.bincount(component, minlength=count), kind="stable")
     position = np.empty(count, dtype=np.int32)
     position[by_size] = np.arange(count, dtype=np.int32)
@@ -341,8 +356,9 @@ def _add_edges(
     weaker = np.where(degree > 0, degree, np.inf).min(axis=0, initial=np.inf)
     least = _LEAST_BRIDGE * np.where(np.isfinite(weaker), weaker, 1.0)
     weight = np.maximum(_weights(d2, scales[ends[0]], scales[ends[1]]), least)
-    edges = coo_array((weight, (ends[0], ends[1])), shape=W.shape)
-    # Two components can choose the same bridge: as a maximum, it then counts once.
-    for direction in (edges, edges.T):
-        W = W.maximum(direction.tocsr())
-    return W.tocsr()
+    # Two components can choose the same bridge: it counts once.
+    _, once = np.unique(np.sort(ends, axis=0), axis=1, return_index=True)
+    (one, other), weight = ends[:, once], weight[once]
+    both = np.concatenate([one, other]), np.concatenate([other, one])
+    bridges = coo_array((np.concatenate([weight, weight]), both), shape=W.shape)
+    return (W + bridges.tocsr()).tocsr()

@@ -92,6 +92,8 @@ class DiffusionLearner(PredictionMixin, ClusterMixin, BaseEstimator):
             raw = add_jitter(pixels.spectra, float(self.jitter), seed)
             scaling = Scaling.of(raw, self.normalize)
             spectra = scaling.apply(raw)
+            pixels = Pixels(spectra, pixels.mask)
+            del raw  # of a large image it is gigabytes
             check_distinct(spectra, self.normalize)
 
             W, reach, global_d2, n_components = self._build_graph(spectra, pixels)

@@ -20,6 +20,9 @@ NORMALIZATIONS = ("pixel", "global", "band", None)
 _SAME = 1e-12
 """Spectra that differ by less than this share of the largest value differ by rounding only."""
 
+_ROWS = 16_384
+"""Spectra scaled at a time."""
+
 _SQUARABLE = 1e140
 """Values up to this can be squared and summed over any image; so can differences from 1 / this."""
 
@@ -255,8 +258,12 @@ class Scaling:
         if self.how is None:
             return X
         if self.how == "pixel":
-            X = X / power_of_two(_largest(X, axis=1))[:, None]
-            return X / _lengths(X, axis=1)[:, None]
+            scaled = np.empty_like(X)
+            for start in range(0, len(X), _ROWS):  # no further copy of a large image
+                some = X[start : start + _ROWS]
+                some = some / power_of_two(_largest(some, axis=1))[:, None]
+                scaled[start : start + _ROWS] = some / _lengths(some, axis=1)[:, None]
+            return scaled
         with np.errstate(over="ignore"):  # another image can be far brighter
             return X / self.peak / self.length
 

@@ -46,6 +46,18 @@ def window_neighbors(
     return index, d2
 
 
+def weight_matrix(index: Array, d2: Array, scales: Array, symmetric: bool) -> Array:
+    """Weights exp(-d^2 / (s_i s_j)) of the edges; symmetric: the larger of both directions."""
+    n, k = index.shape
+    W = np.zeros((n, n))
+    for pixel in range(n):
+        for place in range(k):
+            other = index[pixel, place]
+            if other >= 0:
+                W[pixel, other] = np.exp(-d2[pixel, place] / (scales[pixel] * scales[other]))
+    return np.maximum(W, W.T) if symmetric else W
+
+
 def global_neighbors(X: Array, k: int) -> tuple[Array, Array]:
     """Return the k nearest spectra of each pixel among all others."""
     index, d2 = np.empty((len(X), k), dtype=int), np.empty((len(X), k))
