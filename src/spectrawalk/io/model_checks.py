@@ -87,8 +87,10 @@ def _check_kinds(arrays: Arrays) -> None:
     for name in "KMB":
         if len(sizes[name]) != 1:
             raise DamageError("its arrays have the wrong number of dimensions")
-    for name, array in arrays.items():
-        kind, shape = (_NEEDED | _OPTIONAL)[name]
+    for name, (kind, shape) in (_NEEDED | _OPTIONAL).items():
+        if name not in arrays:
+            continue
+        array = arrays[name]
         expected = sum((sizes[part] for part in shape.split()), ())
         found = array.dtype.kind if kind == "U" else array.dtype.str[1:]
         _require(found == kind, name, f"holds values of type {array.dtype}")
@@ -99,9 +101,9 @@ def _check_values(arrays: Arrays) -> None:
     """Check that numbers are numbers, and NaN only where masked."""
     mask = arrays["_mask"]
     _require(mask.sum() >= 2, "_mask", "has no two valid pixels")
-    for name, array in arrays.items():
-        if array.dtype.kind == "f":
-            known = array[mask] if (_NEEDED | _OPTIONAL)[name][1].startswith("image") else array
+    for name, (kind, shape) in (_NEEDED | _OPTIONAL).items():
+        if name in arrays and kind.startswith("f"):
+            known = arrays[name][mask] if shape.startswith("image") else arrays[name]
             _require(np.isfinite(known), name, "holds values that are not finite")
     for name in ("density_bandwidth_", "spectra_unit", "scaling_peak", "scaling_length"):
         _require(arrays[name] > 0, name, "is not above 0")
