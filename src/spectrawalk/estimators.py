@@ -89,8 +89,8 @@ class SRDL(DiffusionLearner):
         Centre wavelengths in nanometres, if a Scene with them was fitted.
     exact_density_ : bool
         Whether the nearest spectra of the whole image, which the density comes from (without a
-        window the graph too), are exact. Above 50,000 pixels they are sought among 5,000 candidates
-        each, or 100 for each neighbour wanted, which leaves the order of the densities practically
+        window the graph too), are exact. Above 50,000 pixels they are sought among 10,000
+        candidates each, or 100 for each neighbour wanted, which leaves the order of the densities practically
         as it is (benchmarks/density.py).
 
     Examples

@@ -19,7 +19,7 @@ LEADING = 12
 EXACT_SEARCH = 50_000
 """Up to this many pixels the nearest spectra of the whole image are exact."""
 
-SEARCH_BUDGET = 5_000
+SEARCH_BUDGET = 10_000
 """Above that, a pixel's nearest spectra are sought among this many, or 100 for each wanted."""
 
 SELF_TUNING_NEIGHBOR = 7
@@ -71,8 +71,7 @@ def window_neighbors(
     d2 = np.empty((len(X), k))
     number = number_pixels(mask)
     middle = X.mean(axis=0)
-    peak = max(float(X.max()), -float(X.min()))
-    scale = 1 / peak if peak > 1e-300 else 1.0
+    scale = _to_unit(X)
     tile, pixels_above = kernels.TILE, np.concatenate([[0], mask.sum(axis=1).cumsum()])
     work = tile * mask.shape[1] * _window_size(mask.shape, radius) * X.shape[1]
     # One thread in a product: the tiles share the cores.
@@ -80,7 +79,7 @@ def window_neighbors(
         for start, stop in progress.in_steps("neighbours", -(-len(mask) // tile), work):
             top, bottom = max(0, start * tile - radius), min(len(mask), stop * tile + radius)
             first, last = pixels_above[top], pixels_above[bottom]
-            single, squares = kernels.to_single(X[first:last], middle, scale)
+            single, squares = kernels.to_single(X, np.arange(first, last), middle, scale)
             kernels.window_neighbors(
                 X, single, squares, first, number, start, stop, radius, window == "disk", index, d2
             )
@@ -118,27 +117,43 @@ def global_neighbors(
         budget = n if n <= EXACT_SEARCH else max(SEARCH_BUDGET, 100 * k)
     index = np.empty((n, k), dtype=np.int32)
     d2 = np.empty((n, k))
-    leads, slack = _leading_coordinates(X)
+    middle, scale = X.mean(axis=0), _to_unit(X)
+    leads, slack = _leading_coordinates(X, middle, scale)
     tree = build_tree(leads)
-    X = X[tree.rank]
-    for start, stop in progress.in_steps(stage, n, min(budget, n) * leads.shape[1]):
-        kernels.global_neighbors(tree, X, slack, max(budget, k), start, stop, index, d2)
+    single, squares = kernels.to_single(X, tree.rank, middle, scale)
+    nodes = kernels.parts(tree, kernels.BLOCK)
+    work = kernels.BLOCK * min(budget, n) * X.shape[1] / 4  # a product is faster than a sum
+    # One thread in a product: the nodes share the cores.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for start, stop in progress.in_steps(stage, len(nodes), work):
+            kernels.global_neighbors(
+                tree, X, single, squares, slack, max(budget, k), nodes[start:stop], index, d2
+            )
     return index, d2
 
 
-def _leading_coordinates(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Project the spectra onto their principal directions, and bound the rounding error."""
-    middle = X.mean(axis=0)
+def _to_unit(X: NDArray[np.float64]) -> float:
+    """Power of two that brings the values below 1, where single precision has its full range."""
+    _, exponent = np.frexp(max(float(X.max()), -float(X.min())))
+    return float(np.ldexp(1.0, min(-int(exponent), 1000)))
+
+
+def _leading_coordinates(
+    X: NDArray[np.float64], middle: NDArray[np.float64], scale: float
+) -> tuple[NDArray[np.float64], float]:
+    """Project the scaled spectra onto their principal directions, and bound the rounding error."""
     blocks = [slice(start, start + 65_536) for start in range(0, len(X), 65_536)]
     covariance = np.zeros((X.shape[1], X.shape[1]))
+    longest = 0.0
     with threadpool_limits(limits=1, user_api="blas"):
         for block in blocks:
-            centred = X[block] - middle
+            centred = (X[block] - middle) * scale
             covariance += centred.T @ centred
+            longest = max(longest, float(np.square(centred).sum(axis=1).max()))
         _, directions = np.linalg.eigh(covariance)
         leading = np.ascontiguousarray(directions[:, : -LEADING - 1 : -1])
-        leads = np.concatenate([(X[block] - middle) @ leading for block in blocks])
-    return leads, 1e-12 * float(np.sqrt(np.einsum("ij,ij->i", X, X).max()))
+        leads = np.concatenate([((X[block] - middle) * scale) @ leading for block in blocks])
+    return leads, 1e-12 * np.sqrt(longest)
 
 
 def number_pixels(mask: NDArray[np.bool_]) -> NDArray[np.int32]:

@@ -6,10 +6,13 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from spectrawalk.kernels.tree import Tree, box_distance
+from spectrawalk.kernels.tree import Tree
 
 TILE = 8
 """Rows and columns of pixels whose windows are compared in one matrix product."""
+
+BLOCK = 64
+"""Pixels whose spectra are compared with as many others in one matrix product."""
 
 _SINGLE = 2.0**-24
 """Rounding error of single precision."""
@@ -135,18 +138,18 @@ def _sort_by_distance(
 
 @njit(cache=True, parallel=True, error_model="numpy")
 def to_single(
-    X: NDArray[np.float64], middle: NDArray[np.float64], scale: float
+    X: NDArray[np.float64], pixels: NDArray[np.int64], middle: NDArray[np.float64], scale: float
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Spectra in single precision, relative to a middle one and scaled; their squared lengths."""
-    single = np.empty(X.shape, np.float32)
-    squares = np.empty(len(X), np.float32)
-    for pixel in prange(len(X)):
+    """Some spectra in single precision, relative to a middle one and scaled, and their squares."""
+    single = np.empty((len(pixels), X.shape[1]), np.float32)
+    squares = np.empty(len(pixels), np.float32)
+    for place in prange(len(pixels)):
         total = 0.0
         for band in range(X.shape[1]):
-            value = (X[pixel, band] - middle[band]) * scale
-            single[pixel, band] = value
+            value = (X[pixels[place], band] - middle[band]) * scale
+            single[place, band] = value
             total += value * value
-        squares[pixel] = total
+        squares[place] = total
     return single, squares
 
 
@@ -293,89 +296,167 @@ def _rows(
     return rows
 
 
+@njit(cache=True)
+def parts(tree: Tree, largest: int) -> NDArray[np.int64]:
+    """Nodes of at most `largest` points whose parents have more: together they hold every point."""
+    chosen = np.empty(len(tree.start), np.int64)
+    count = 0
+    for node in range(len(tree.start)):
+        above = tree.parent[node]
+        small = tree.stop[node] - tree.start[node] <= largest or tree.child[node] < 0
+        if small and (above < 0 or tree.stop[above] - tree.start[above] > largest):
+            chosen[count] = node
+            count += 1
+    return chosen[:count]
+
+
 @njit(cache=True, parallel=True, error_model="numpy")
 def global_neighbors(
     tree: Tree,
     X: NDArray[np.float64],
+    single: NDArray[np.float32],
+    squares: NDArray[np.float32],
     slack: float,
     budget: int,
-    start: int,
-    stop: int,
+    nodes: NDArray[np.int64],
     index: NDArray[np.int32],
     d2: NDArray[np.float64],
 ) -> None:
-    """Find the nearest spectra among all pixels, for the pixels at places `start` to `stop`.
+    """Find the nearest spectra among all pixels, for the pixels of some nodes of a tree.
 
     The tree stands on a few leading coordinates, in which no distance is larger than the true one.
-    Its nodes are visited from the nearest outwards, until the nearest left is farther away than the
-    worst neighbour kept: the result is then exact.
+    For all pixels of a node together, the other nodes are visited from the nearest outwards until
+    the nearest left is farther away than the worst neighbour kept: the result is then exact.
 
     Parameters
     ----------
     tree : Tree
         Over projections of the spectra onto orthonormal directions; the rank is the pixel's number.
     X : (n, bands)
-        Spectra in the order of the tree.
+        Spectra.
+    single, squares : (n, bands), (n,)
+        As from :func:`to_single`, in the order of the tree and in its units.
     slack : float
         Bound on the rounding error of a distance between leading coordinates.
     budget : int
         Pixels looked at, at most: what is nearest among them is then taken for the result.
-    start, stop : int
-        Places in the tree to work on.
+    nodes : (m,)
+        Nodes to work on, as from :func:`parts`.
     index, d2 : (n, k)
-        Filled in for those pixels: neighbours and squared distances, nearest first.
+        Filled in for their pixels: neighbours and squared distances, nearest first.
     """
-    ranks = tree.rank
-    for job in prange(stop - start):
-        pixel = ranks[start + job]
-        _search(tree, X, slack, budget, start + job, index[pixel], d2[pixel])
+    for job in prange(len(nodes)):
+        _search(tree, X, single, squares, slack, budget, nodes[job], index, d2)
 
 
 @njit(cache=True, error_model="numpy")
 def _search(
     tree: Tree,
     X: NDArray[np.float64],
+    single: NDArray[np.float32],
+    squares: NDArray[np.float32],
     slack: float,
     budget: int,
-    place: int,
-    near: NDArray[np.int32],
-    near_d2: NDArray[np.float64],
+    home: int,
+    index: NDArray[np.int32],
+    d2: NDArray[np.float64],
 ) -> None:
-    """Find the nearest spectra of the pixel at one place; see :func:`global_neighbors`.
+    """Find the nearest spectra of the pixels of one node; see :func:`global_neighbors`.
 
-    A function of its own, since the queue grows: memory that is taken anew inside a parallel loop
-    is not given back before its end.
+    As in :func:`_tile_neighbors`, products in single precision bound the distances. A function of
+    its own, since lists grow: memory that is taken anew inside a parallel loop is not given back
+    before its end.
     """
-    lead = tree.points[place]
-    nodes, bounds = np.zeros(256, np.int64), np.zeros(256)
-    waiting, size, seen, limit = 1, 0, 0, np.inf
-    while waiting > 0 and bounds[0] <= limit and seen < budget:
-        node = nodes[0]
-        waiting = _take_nearest(nodes, bounds, waiting)
-        child = tree.child[node]
-        if child >= 0:
+    begin, end = tree.start[home], tree.stop[home]
+    own, k = single[begin:end], index.shape[1]
+    bound = np.float32((X.shape[1] + 16) * _SINGLE)
+    # Of each pixel: the k lowest upper bounds so far, and the candidates that they leave.
+    uppers, limit = np.full((end - begin, k), np.inf, np.float32), np.float32(np.inf)
+    found = np.empty((end - begin, 4 * k + 4 * BLOCK), np.int32)
+    lowers = np.empty(found.shape, np.float32)
+    sizes = np.zeros(end - begin, np.int64)
+    nodes, gaps = np.zeros(256, np.int64), np.zeros(256)
+    waiting, seen = 1, 0
+    while waiting > 0 and seen < budget:
+        node, gap = nodes[0], gaps[0]
+        if gap > (np.sqrt(limit) * (1 + 1e-6) + slack) ** 2:
+            break
+        waiting = _take_nearest(nodes, gaps, waiting)
+        start, stop, child = tree.start[node], tree.stop[node], tree.child[node]
+        if child >= 0 and stop - start > BLOCK:
             if waiting + 2 > len(nodes):
                 nodes = np.concatenate((nodes, np.zeros_like(nodes)))
-                bounds = np.concatenate((bounds, np.zeros_like(bounds)))
+                gaps = np.concatenate((gaps, np.zeros_like(gaps)))
             for either in range(child, child + 2):
-                bound = box_distance(tree, either, lead)
-                if bound <= limit:
-                    waiting = _put(nodes, bounds, waiting, either, bound)
+                waiting = _put(nodes, gaps, waiting, either, _box_gap(tree, home, either))
             continue
-        for other in range(tree.start[node], tree.stop[node]):
-            if other == place:
-                continue
-            seen += 1
-            bound = 0.0
-            for d in range(len(lead)):
-                difference = lead[d] - tree.points[other, d]
-                bound += difference * difference
-            if bound <= limit:
-                distance = _squared_distance(X[place], X[other])
-                size = _offer(near_d2, near, size, distance, tree.rank[other])
-                if size == len(near):
-                    limit = (np.sqrt(near_d2[0]) * (1 + 1e-9) + slack) ** 2
-    _sort_heap(near_d2, near, size)
+        seen += stop - start
+        products = np.dot(own, single[start:stop].T)
+        limit = np.float32(0)
+        for one in range(end - begin):
+            square, highest = squares[begin + one], uppers[one]
+            for other in range(start, stop):
+                both = square + squares[other]
+                middle = both - 2 * products[one, other - start]
+                if middle - bound * both <= highest[0] and other != begin + one:
+                    found[one, sizes[one]] = other
+                    lowers[one, sizes[one]] = middle - bound * both
+                    sizes[one] += 1
+                    _replace_largest(highest, middle + bound * both)
+            if sizes[one] + BLOCK > found.shape[1]:
+                sizes[one] = _discard(found[one], lowers[one], sizes[one], highest[0])
+                if sizes[one] + BLOCK > found.shape[1]:  # very many as near as each other
+                    found = np.concatenate((found, np.empty_like(found)), axis=1)
+                    lowers = np.concatenate((lowers, np.empty_like(lowers)), axis=1)
+            limit = max(limit, highest[0])
+    for one in range(end - begin):
+        pixel, size = tree.rank[begin + one], 0
+        for place in range(sizes[one]):
+            if lowers[one, place] <= uppers[one, 0] + np.float32(1e-30):
+                other = tree.rank[found[one, place]]
+                distance = _squared_distance(X[pixel], X[other])
+                size = _offer(d2[pixel], index[pixel], size, distance, other)
+        _sort_heap(d2[pixel], index[pixel], size)
+
+
+@njit(cache=True, error_model="numpy")
+def _box_gap(tree: Tree, node: int, other: int) -> float:
+    """Squared distance between the boxes of two nodes."""
+    total = 0.0
+    for d in range(tree.low.shape[1]):
+        gap = max(tree.low[other, d] - tree.high[node, d], tree.low[node, d] - tree.high[other, d])
+        total += max(gap, 0.0) ** 2
+    return total
+
+
+@njit(cache=True)
+def _replace_largest(heap: NDArray[np.float32], value: float) -> None:
+    """Put a value in the place of the largest, which a max-heap has first, if it is smaller."""
+    if value >= heap[0]:
+        return
+    place = 0
+    while True:
+        below = 2 * place + 1
+        if below >= len(heap):
+            break
+        if below + 1 < len(heap) and heap[below + 1] > heap[below]:
+            below += 1
+        if heap[below] <= value:
+            break
+        heap[place] = heap[below]
+        place = below
+    heap[place] = value
+
+
+@njit(cache=True)
+def _discard(found: NDArray, lowers: NDArray, size: int, limit: float) -> int:
+    """Remove the candidates whose lower bound is above the limit; return how many are left."""
+    kept = 0
+    for place in range(size):
+        if lowers[place] <= limit:
+            found[kept], lowers[kept] = found[place], lowers[place]
+            kept += 1
+    return kept
 
 
 @njit(cache=True)
