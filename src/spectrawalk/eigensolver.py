@@ -218,12 +218,17 @@ def _smallest_pairs(
         search = coarse.precondition(np.ascontiguousarray(residual[:, unfinished]))
         search = _orthonormal(search, [known, basis])
         step = walk.laplacian(search)
-        basis, images = np.hstack([basis, search]), np.hstack([images, step])
+        # One after the other, and what is done with is let go: these are the largest arrays.
+        basis = np.hstack([basis, search])
+        del search, residual
         matrix = _bordered(matrix, blocks.gram(basis, step))
+        images = np.hstack([images, step])
+        del step
         values, mixture = np.linalg.eigh(matrix)
         values, mixture = values[:width], mixture[:, :width]
         mixture = np.hstack([mixture, _step_directions(mixture, unfinished)])
-        basis, images = _mix(basis, mixture), _mix(images, mixture)
+        basis = _mix(basis, mixture)
+        images = _mix(images, mixture)
         matrix = mixture.T @ matrix @ mixture
     raise ConvergenceError(
         f"the {m} leading eigenpairs of the graph on {walk.n} pixels did not converge in "

@@ -33,6 +33,10 @@ class ConvergenceError(SpectrawalkError, RuntimeError):
     """An iteration did not reach its accuracy."""
 
 
+class MemoryShortageError(SpectrawalkError, MemoryError):
+    """A fit would take more memory than there is."""
+
+
 class FileError(SpectrawalkError, ValueError):
     """A file is missing, cut short, or not what its name says."""
 

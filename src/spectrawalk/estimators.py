@@ -90,8 +90,8 @@ class SRDL(DiffusionLearner):
     exact_density_ : bool
         Whether the nearest spectra of the whole image, which the density comes from (without a
         window the graph too), are exact. Above 50,000 pixels they are sought among 10,000
-        candidates each, or 100 for each neighbour wanted, which leaves the order of the densities practically
-        as it is (benchmarks/density.py).
+        candidates each, or 100 for each neighbour wanted, which leaves the order of the densities
+        practically as it is (benchmarks/density.py).
 
     Examples
     --------

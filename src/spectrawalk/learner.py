@@ -23,6 +23,7 @@ from spectrawalk.fit_checks import (
     check_labelling,
     check_parameters,
 )
+from spectrawalk.forecast import check_memory
 from spectrawalk.labeling import Consensus, label_pixels, number_by_size
 from spectrawalk.parameters import is_auto
 from spectrawalk.prediction import FittedSpectra, PredictionMixin, reach_of
@@ -89,6 +90,8 @@ class DiffusionLearner(PredictionMixin, ClusterMixin, BaseEstimator):
             n = len(pixels.spectra)
             check_enough_pixels(self.n_clusters, n)
             check_eigenpairs(self.n_eigenpairs, n)
+            pairs = 21 if is_auto(self.n_eigenpairs) else int(self.n_eigenpairs)
+            check_memory(n, self.n_features_in_, min(int(self.n_neighbors), n), pairs)
             raw = add_jitter(pixels.spectra, float(self.jitter), seed)
             scaling = Scaling.of(raw, self.normalize)
             spectra = scaling.apply(raw)

@@ -26,8 +26,8 @@ from spectrawalk.errors import ParameterError
 _LACKS = {"srdl": (), "dlss": ("radius",), "dl": ("radius", "consensus_radius")}
 # What may be said beside the record of a run.
 _BESIDE_RECORD = {
-    "source", "folder", "record_file", "save_model", "no_report", "overwrite", "quiet", "as_json",
-    "dry_run",
+    "source", "folder", "record_file", "save_model", "no_report", "overwrite", "force", "quiet",
+    "as_json", "dry_run",
 }  # fmt: skip
 
 _EXAMPLES = f"""\b
@@ -134,6 +134,7 @@ Examples:
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in FOLDER.")
 @click.option("--dry-run", is_flag=True, help="Read and tell what would be done; write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record of the run as JSON.")
+@click.option("--force", is_flag=True, help="Start even if the memory seems too short.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.pass_context
 def cluster(
@@ -146,6 +147,7 @@ def cluster(
     overwrite: bool,
     dry_run: bool,
     as_json: bool,
+    force: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -168,7 +170,7 @@ def cluster(
             raise click.UsageError("Missing option '-o': give a folder for the results.", context)
         with output_folder(folder, RESULTS, overwrite=overwrite):
             extras = [MODEL] * save_model + [OVERVIEW, REPORT] * (not no_report)
-            run.carry_out(folder, extras, quiet=quiet, as_json=as_json)
+            run.carry_out(folder, extras, quiet=quiet, as_json=as_json, force=force)
 
 
 def _requested_run(

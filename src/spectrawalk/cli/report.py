@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,23 +65,31 @@ def describe_scene(console: Console, scene: Scene, purpose: str = "cluster") -> 
 
 
 def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
-    """Memory in bytes and time in seconds that a fit is likely to need; nothing if unknown."""
-    try:
-        forecast = import_module("spectrawalk.forecast")
-    except ModuleNotFoundError:
-        return {}
+    """Memory in bytes and time in seconds that a fit is likely to need."""
+    from spectrawalk import forecast
+
     size = scene.n_valid, scene.n_bands
+    neighbors, pairs = parameters["n_neighbors"], parameters.get("n_eigenpairs", "auto")
     return {
-        "memory_bytes": forecast.peak_memory(*size, n_neighbors=parameters["n_neighbors"]),
+        "memory_bytes": forecast.peak_memory(
+            *size,
+            neighbors,
+            n_eigenpairs=21 if pairs == "auto" else pairs,
+            value_bytes=scene.cube.dtype.itemsize,
+        ),
+        "available_bytes": forecast.available_memory() + scene.cube.nbytes + forecast.PROGRAM,
         "seconds": forecast.run_time(*size),
     }
 
 
 def describe_forecast(console: Console, expected: Mapping[str, float]) -> None:
     """Print what a fit is likely to need."""
-    if expected:
-        memory = f"{expected['memory_bytes'] / 2**30:.1f} GiB of memory"
-        say(console, f"a run needs about {memory} and {_duration(expected['seconds'])}")
+    memory, available = (expected[key] / 2**30 for key in ("memory_bytes", "available_bytes"))
+    say(
+        console,
+        f"a run needs about {memory:.1f} GiB of memory, of {available:.1f} GiB, and "
+        f"{_duration(expected['seconds'])} on two cores",
+    )
 
 
 def _duration(seconds: float) -> str:

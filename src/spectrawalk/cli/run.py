@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,8 +81,11 @@ class Run:
         say(console, f"nothing was written; a run would write to {where}:")
         say(console, "  " + ", ".join(expected_results()))
 
-    def carry_out(self, folder: Path, extras: Sequence[str], *, quiet: bool, as_json: bool) -> None:
+    def carry_out(
+        self, folder: Path, extras: Sequence[str], *, quiet: bool, as_json: bool, force: bool
+    ) -> None:
         """Read, fit, write, print; `extras` are the files that are not always wanted."""
+        from spectrawalk import forecast
         from spectrawalk.cli import report
 
         started = datetime.now(UTC)
@@ -92,7 +96,11 @@ class Run:
         console = results_console()
         console.quiet = as_json
         report.describe_scene(console, scene)
-        with watch(self.method, quiet=quiet) as clock:
+        report.describe_forecast(console, report.forecast(scene, estimator.get_params()))
+        with (
+            watch(self.method, quiet=quiet) as clock,
+            forecast.forced() if force else nullcontext(),
+        ):
             model = estimator.fit(scene)
         with watch("writing", quiet=quiet):
             scores = _score(scene, model)

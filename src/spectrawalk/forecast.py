@@ -1,0 +1,131 @@
+"""What a fit needs, told before it starts: memory from the arrays that it holds, time from trials.
+
+``benchmarks/scaling.py`` compares the forecast with what is measured.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+import psutil
+
+from spectrawalk.errors import MemoryShortageError
+
+PROGRAM = 300_000_000
+"""Bytes of the interpreter, the libraries and the compiled kernels."""
+
+_EDGES = 1.27
+"""Entries of the symmetric graph, per neighbour of a pixel."""
+
+_GUARDS = 8
+"""Vectors that the eigensolver carries beside those wanted."""
+
+_CGROUP = Path("/sys/fs/cgroup")
+
+_forced: ContextVar[bool] = ContextVar("spectrawalk_forced", default=False)
+
+
+def peak_memory(
+    n_pixels: int,
+    n_bands: int,
+    n_neighbors: int = 100,
+    *,
+    n_eigenpairs: int = 21,
+    value_bytes: int = 4,
+) -> int:
+    """Bytes that a program holds at the most while it fits an image.
+
+    Parameters
+    ----------
+    n_pixels, n_bands : int
+        Size of the image.
+    n_neighbors : int
+        k.
+    n_eigenpairs : int
+        M; 21 are computed for ``"auto"``.
+    value_bytes : int
+        Bytes of a value in the cube.
+
+    Examples
+    --------
+    >>> round(peak_memory(1_000_000, 200) / 1e9, 1)
+    6.2
+    """
+    cube = n_pixels * n_bands * value_bytes
+    return PROGRAM + cube + working_memory(n_pixels, n_bands, n_neighbors, n_eigenpairs)
+
+
+def working_memory(
+    n_pixels: int, n_bands: int, n_neighbors: int = 100, n_eigenpairs: int = 21
+) -> int:
+    """Bytes that a fit takes at the most, beside the program and the cube."""
+    spectra = 8 * n_bands
+    lists = 12 * n_neighbors  # neighbours, and their distances
+    graph = 12 * _EDGES * n_neighbors
+    block = 8 * (n_eigenpairs - 1 + _GUARDS)
+    stages = (
+        spectra + spectra,  # scaling
+        spectra + lists + 4 * n_neighbors + graph,
+        spectra + graph + 9 * block,  # three blocks of vectors, their images, and the next ones
+        spectra + spectra / 2 + 600,  # density: in single precision, and a tree
+    )
+    return int(n_pixels * max(stages))
+
+
+def run_time(n_pixels: int, n_bands: int, radius: int = 8) -> float:
+    """Seconds that a fit takes on two cores, to a factor of two."""
+    window = min((2 * radius + 1) ** 2, n_pixels)
+    searched = min(n_pixels, 10_000)
+    per_pixel = 8e-5 + 1.5e-10 * window * n_bands + 2e-11 * searched * n_bands
+    return 1 + n_pixels * per_pixel
+
+
+def available_memory() -> int:
+    """Bytes that this process can still take."""
+    available = int(psutil.virtual_memory().available)
+    try:  # a container can have less than the machine
+        limit = (_CGROUP / "memory.max").read_text()
+        used = int((_CGROUP / "memory.current").read_text())
+        available = min(available, max(int(limit) - used, 0))
+    except (OSError, ValueError):
+        pass
+    return available
+
+
+@contextmanager
+def forced() -> Iterator[None]:
+    """Let fits inside the ``with`` block start although memory seems too short.
+
+    Examples
+    --------
+    >>> from spectrawalk import SRDL, forecast
+    >>> from spectrawalk.datasets import make_scene
+    >>> with forecast.forced():
+    ...     model = SRDL(n_clusters=2).fit(make_scene((20, 20)))
+    """
+    token = _forced.set(True)
+    try:
+        yield
+    finally:
+        _forced.reset(token)
+
+
+def check_memory(
+    n_pixels: int, n_bands: int, n_neighbors: int = 100, n_eigenpairs: int = 21
+) -> None:
+    """Refuse a fit that the memory is too short for, before it starts."""
+    if _forced.get() or os.environ.get("SPECTRAWALK_FORCE"):
+        return
+    needed = working_memory(n_pixels, n_bands, n_neighbors, n_eigenpairs)
+    available = available_memory()
+    if needed > available:
+        raise MemoryShortageError(
+            f"the fit needs about {needed / 2**30:.1f} GiB of memory for {n_pixels:,} pixels, "
+            f"{n_bands} bands and n_neighbors={n_neighbors}, but only {available / 2**30:.1f} GiB "
+            "are free; crop the image, drop bands, use fewer neighbours, or start it all the same "
+            "with --force (forecast.forced() in Python)."
+        )
