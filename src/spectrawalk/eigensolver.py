@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.sparse import csc_array, csr_array, diags_array
+from scipy.sparse import csc_array, csr_array, diags_array, vstack
 from scipy.sparse.linalg import eigsh, splu
 
 from spectrawalk import progress
@@ -66,6 +66,14 @@ class Walk:
             blocks.walk(*self._entries, self.scale, block, out, start, stop)
         return np.subtract(block, out, out=out)
 
+    def step(self, matrix: csr_array) -> csr_array:
+        """Multiply a sparse matrix by S."""
+        scale = diags_array(self.scale)
+        scaled = (scale @ matrix).tocsr()
+        work = 10 * (self.W.nnz / self.n) * max(matrix.nnz / self.n, 1)
+        rows = [self.W[start:stop] @ scaled for start, stop in progress.ranges(self.n, work)]
+        return (scale @ vstack(rows)).tocsr()
+
 
 def _entries(W: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Row starts, columns and values, in the types that the kernels are compiled for."""
@@ -76,18 +84,16 @@ class CoarseGraph:
     """Groups of neighbours in place of pixels, by smoothed aggregation."""
 
     def __init__(self, walk: Walk) -> None:
-        scale = diags_array(walk.scale)
         group = _groups(walk.W)
         size = np.sqrt(np.bincount(group, weights=walk.degree))
         # The trivial vector, restricted to each group; smoothed by one step of the walk.
         piece = (1 / walk.scale) / size[group]
         n, count = walk.n, len(size)
         pieces = csr_array((piece, group, np.arange(n + 1)), shape=(n, count))
-        self.prolong = (scale @ (walk.W @ (scale @ pieces))).tocsr()
+        self.prolong = walk.step(pieces)
         self.restrict = self.prolong.T.tocsr()
         self.overlap = (self.restrict @ self.prolong).tocsc()
-        step = self.restrict @ (scale @ (walk.W @ (scale @ self.prolong)))
-        self.matrix = csc_array(self.overlap - step)
+        self.matrix = csc_array(self.overlap - self.restrict @ walk.step(self.prolong))
         self.n_groups = count
         self._factors = splu(
             csc_array(self.matrix + _SHIFT * self.overlap),

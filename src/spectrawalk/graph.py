@@ -221,10 +221,14 @@ def weight_matrix(
         room = np.empty(n * k, dtype=np.int32 if n * k < 2**31 else np.int64)
         start, positions = edges.incoming(index, room)
     indptr = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(edges.count_edges(index, d2, start, positions), out=indptr[1:])
+    steps = progress.ranges(n, 200 * k)
+    for begin, end in steps:
+        indptr[begin + 1 : end + 1] = edges.count_edges(index, d2, start, positions, begin, end)
+    np.cumsum(indptr, out=indptr)
     indices = np.empty(indptr[-1], dtype=np.int32)
     weights = np.empty(indptr[-1])
-    edges.fill_edges(index, d2, scales, start, positions, indptr, indices, weights)
+    for begin, end in steps:
+        edges.fill_edges(index, d2, scales, start, positions, indptr, indices, weights, begin, end)
     if indptr[-1] < 2**31:
         indptr = indptr.astype(np.int32)  # SciPy gives both arrays the wider type of the two
     W = csr_array((weights, indices, indptr), shape=(n, n))

@@ -101,8 +101,10 @@ def count_edges(
     d2: NDArray[np.float64],
     start: NDArray[np.int64],
     positions: NDArray[np.integer],
+    begin: int,
+    end: int,
 ) -> NDArray[np.int64]:
-    """Number of edges of each pixel, in either direction.
+    """Number of edges, in either direction, of the pixels from `begin` to `end`.
 
     Parameters
     ----------
@@ -111,11 +113,11 @@ def count_edges(
     start, positions
         As from :func:`incoming`; all zero and empty to take each pixel's own neighbours only.
     """
-    n, k = index.shape
-    counts = np.empty(n, np.int64)
-    for pixel in prange(n):
-        room = k + start[pixel + 1] - start[pixel]
-        counts[pixel] = _row(
+    counts = np.empty(end - begin, np.int64)
+    for job in prange(end - begin):
+        pixel = begin + job
+        room = index.shape[1] + start[pixel + 1] - start[pixel]
+        counts[job] = _row(
             pixel, index, d2, start, positions, np.empty(room, np.int32), np.empty(room)
         )
     return counts
@@ -131,9 +133,12 @@ def fill_edges(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     weights: NDArray[np.float64],
+    begin: int,
+    end: int,
 ) -> None:
     """Fill in the columns and weights exp(-d^2 / (s_i s_j)) of a sparse matrix's rows."""
-    for pixel in prange(len(index)):
+    for job in prange(end - begin):
+        pixel = begin + job
         row = slice(indptr[pixel], indptr[pixel + 1])
         room = index.shape[1] + start[pixel + 1] - start[pixel]
         columns, squares = np.empty(room, np.int32), np.empty(room)
