@@ -1,0 +1,162 @@
+"""Time and memory, from a thousand to a million pixels, and beside other programs.
+
+``python benchmarks/speed.py`` runs everything (about half an hour on two cores) and writes
+``speed.json``, ``speed.md`` and ``speed.png`` to docs/benchmarks; ``--only`` runs a part, and keeps
+what the file has of the others. Each measurement is a process of its own. Times are of one machine
+and one run: compare them with each other, not with another run's.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE.parent / "docs" / "benchmarks"
+SIDES = (64, 128, 256, 512, 1000)
+BANDS = 200
+
+
+def measure(*job: str) -> dict:
+    """Run one measurement of measure.py in a process of its own."""
+    print("  " + " ".join(job), end=" ", flush=True)
+    command = [sys.executable, str(HERE / "measure.py"), *job]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    found = json.loads(done.stdout.splitlines()[-1])
+    print(f"{found['seconds']:.1f} s", flush=True)
+    return found
+
+
+def scaling() -> dict:
+    """Stage by stage, over sizes."""
+    return {"fits": [measure("fit", f"synthetic-{side}") for side in SIDES]}
+
+
+def others() -> dict:
+    """Side by side with what a user would run instead."""
+    jobs = {
+        "indian-pines": ("spectral-clustering", "kmeans", "hdbscan"),
+        "synthetic-256": ("spectral-clustering", "kmeans"),
+        "synthetic-142": ("plain-numpy", "spectral-clustering", "kmeans", "hdbscan"),
+    }
+    return {
+        scene: {name: measure(name, scene) for name in ("fit", *names)}
+        for scene, names in jobs.items()
+    }
+
+
+def products() -> dict:
+    """Windowed neighbours beside the bare matrix products of the same tiles."""
+    return measure("products", "synthetic-256")
+
+
+def slope(pixels: list[int], seconds: list[float]) -> float:
+    """Slope of log time over log size."""
+    return float(np.polyfit(np.log(pixels), np.log(np.maximum(seconds, 1e-3)), 1)[0])
+
+
+def slopes(fits: list[dict]) -> dict[str, float]:
+    """Slopes from 16 thousand pixels up, of the total and of every stage."""
+    large = [fit for fit in fits if fit["pixels"] >= 16_000]
+    pixels = [fit["pixels"] for fit in large]
+    found = {"total": slope(pixels, [fit["seconds"] for fit in large])}
+    for stage in large[-1]["stages"]:
+        found[stage] = slope(pixels, [fit["stages"].get(stage, 0) for fit in large])
+    return found
+
+
+def table(results: dict) -> str:
+    """Everything as Markdown."""
+    text = ["<!-- written by benchmarks/speed.py -->", "# Speed", "", results["machine"], ""]
+    if "scaling" in results:
+        fits = results["scaling"]["fits"]
+        stages = list(fits[-1]["stages"])
+        text += [
+            f"## From 4 thousand to a million pixels ({BANDS} bands, r = 8, k = 100), in seconds",
+            "",
+            "| pixels | total | " + " | ".join(stages) + " | peak memory | told before |",
+            "|---" * (len(stages) + 4) + "|",
+        ]
+        for fit in fits:
+            times = " | ".join(f"{fit['stages'].get(stage, 0):.2f}" for stage in stages)
+            text.append(
+                f"| {fit['pixels']:,} | {fit['seconds']:.1f} | {times} "
+                f"| {fit['peak'] / 1e9:.2f} GB | {fit['forecast'] / 1e9:.2f} GB |"
+            )
+        found = slopes(fits)
+        times = " | ".join(f"{found[stage]:.2f}" for stage in stages)
+        text += [f"| log-log slope from 16 k | {found['total']:.2f} | {times} | | |", ""]
+        text += ["![time over size](speed.png)", ""]
+    for scene, runs in results.get("others", {}).items():
+        ours = runs["fit"]["seconds"]
+        text += [
+            f"## {scene}, {runs['fit']['pixels']:,} pixels, {runs['fit']['bands']} bands",
+            "",
+            "| program | seconds | times SRDL | peak memory |",
+            "|---|---|---|---|",
+        ]
+        for name, run in runs.items():
+            label = "SRDL" if name == "fit" else name
+            text.append(
+                f"| {label} | {run['seconds']:.1f} | {run['seconds'] / ours:.1f} "
+                f"| {run['peak'] / 1e9:.2f} GB |"
+            )
+        text.append("")
+    if "products" in results:
+        found = results["products"]
+        text += [
+            "## Neighbours beside bare matrix products",
+            "",
+            f"Exact neighbours of {found['pixels']:,} pixels: {found['seconds']:.2f} s; the matrix "
+            f"products of the same tiles in double precision alone: {found['products']:.2f} s; "
+            f"ratio {found['seconds'] / found['products']:.2f}.",
+            "",
+        ]
+    return "\n".join(text)
+
+
+def plot(fits: list[dict], path: Path) -> None:
+    """Times over sizes, both logarithmic."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    pixels = [fit["pixels"] for fit in fits]
+    axes.loglog(pixels, [fit["seconds"] for fit in fits], "k-o", lw=2, label="total")
+    for stage in fits[-1]["stages"]:
+        times = [max(fit["stages"].get(stage, 0), 1e-3) for fit in fits]
+        axes.loglog(pixels, times, "-o", ms=3, lw=1, label=stage)
+    guide = np.array(pixels, dtype=float)
+    axes.loglog(guide, fits[-1]["seconds"] * guide / guide[-1], "k:", lw=1, label="slope 1")
+    axes.set(xlabel="pixels", ylabel="seconds")
+    axes.legend(fontsize=8, ncols=2)
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=120)
+
+
+def main() -> None:
+    parts = {"scaling": scaling, "others": others, "products": products}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=parts, action="append")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    file = options.out / "speed.json"
+    results = json.loads(file.read_text()) if file.exists() else {}
+    for name in options.only or parts:
+        print(name, flush=True)
+        results[name] = parts[name]()
+        results["machine"] = f"Measured on {time.strftime('%Y-%m-%d')}, two cores."
+        file.write_text(json.dumps(results, indent=1) + "\n")
+    (options.out / "speed.md").write_text(table(results))
+    if "scaling" in results:
+        plot(results["scaling"]["fits"], options.out / "speed.png")
+
+
+if __name__ == "__main__":
+    main()
