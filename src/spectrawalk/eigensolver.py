@@ -212,7 +212,11 @@ def _smallest_pairs(
     images = walk.laplacian(basis)
     width = basis.shape[1]
     values, mixture = np.linalg.eigh(_symmetrised(blocks.gram(basis, images)))
-    basis, images, matrix = _mix(basis, mixture), _mix(images, mixture), np.diag(values)
+    basis, images, matrix = (
+        blocks.combine(basis, mixture),
+        blocks.combine(images, mixture),
+        np.diag(values),
+    )
     for steps in range(_MOST_STEPS):
         residual = images[:, :width] - basis[:, :width] * values
         error = np.linalg.norm(residual, axis=0)
@@ -233,8 +237,8 @@ def _smallest_pairs(
         values, mixture = np.linalg.eigh(matrix)
         values, mixture = values[:width], mixture[:, :width]
         mixture = np.hstack([mixture, _step_directions(mixture, unfinished)])
-        basis = _mix(basis, mixture)
-        images = _mix(images, mixture)
+        basis = blocks.combine(basis, mixture)
+        images = blocks.combine(images, mixture)
         matrix = mixture.T @ matrix @ mixture
     raise ConvergenceError(
         f"the {m} leading eigenpairs of the graph on {walk.n} pixels did not converge in "
@@ -273,10 +277,6 @@ def _step_directions(mixture: Block, unfinished: NDArray[np.bool_]) -> Block:
     return added
 
 
-def _mix(block: Block, mixture: Block) -> Block:
-    return blocks.combine(block, np.ascontiguousarray(mixture))
-
-
 def _orthonormal(block: Block, others: list[Block]) -> Block:
     """Make the columns orthonormal to each other and to the orthonormal `others`."""
     block = np.ascontiguousarray(block)
@@ -288,7 +288,7 @@ def _orthonormal(block: Block, others: list[Block]) -> Block:
         size = 1 / np.sqrt(np.maximum(np.diag(products), 1e-300))
         squares, mixture = np.linalg.eigh(_symmetrised(products * size * size[:, None]))
         kept = squares > 1e-13 * squares[-1]
-        block = _mix(block, size[:, None] * mixture[:, kept] / np.sqrt(squares[kept]))
+        block = blocks.combine(block, size[:, None] * mixture[:, kept] / np.sqrt(squares[kept]))
     return block
 
 

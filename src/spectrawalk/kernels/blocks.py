@@ -9,8 +9,63 @@ from numpy.typing import NDArray
 CHUNK = 512
 """Rows of a block handled together: partial sums are formed per chunk, whatever the threads."""
 
+SMALL = 20_000
+"""Blocks with fewer rows stay on one thread: others would be waited for longer than they help."""
+
+
+@njit(cache=True, error_model="numpy")
+def _walk_row(
+    row: int,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    block: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Row of S times a block, where S = diag(scale) W diag(scale)."""
+    for column in range(len(sums)):
+        sums[column] = 0.0
+    for entry in range(indptr[row], indptr[row + 1]):
+        other = indices[entry]
+        share = weight[entry] * scale[other]
+        for column in range(len(sums)):
+            sums[column] += share * block[other, column]
+    for column in range(len(sums)):
+        sums[column] *= scale[row]
+
+
+@njit(cache=True, error_model="numpy")
+def _walk_alone(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    block: NDArray[np.float64],
+    out: NDArray[np.float64],
+    start: int,
+    stop: int,
+) -> None:
+    for row in range(start, stop):
+        _walk_row(row, indptr, indices, weight, scale, block, out[row])
+
 
 @njit(cache=True, parallel=True, error_model="numpy")
+def _walk_together(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    block: NDArray[np.float64],
+    out: NDArray[np.float64],
+    start: int,
+    stop: int,
+) -> None:
+    for job in prange(stop - start):
+        row = start + job
+        _walk_row(row, indptr, indices, weight, scale, block, out[row])
+
+
 def walk(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -22,19 +77,8 @@ def walk(
     stop: int,
 ) -> None:
     """Multiply S = diag(scale) W diag(scale) by a block (n, m), for the rows `start` to `stop`."""
-    m = block.shape[1]
-    for job in prange(stop - start):
-        row = start + job
-        sums = out[row]
-        for column in range(m):
-            sums[column] = 0.0
-        for entry in range(indptr[row], indptr[row + 1]):
-            other = indices[entry]
-            share = weight[entry] * scale[other]
-            for column in range(m):
-                sums[column] += share * block[other, column]
-        for column in range(m):
-            sums[column] *= scale[row]
+    way = _walk_alone if len(scale) < SMALL else _walk_together
+    way(indptr, indices, weight, scale, block, out, start, stop)
 
 
 @njit(cache=True, parallel=True)
@@ -49,12 +93,13 @@ def _gram_parts(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArra
 
 def gram(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
     """Inner products of the columns of two tall blocks: ``left.T @ right``."""
+    if len(left) < SMALL:
+        return left.T @ right
     return _gram_parts(left, right).sum(axis=0)
 
 
 @njit(cache=True, parallel=True)
-def combine(block: NDArray[np.float64], mixture: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mix the columns of a tall block: ``block @ mixture``."""
+def _combine(block: NDArray[np.float64], mixture: NDArray[np.float64]) -> NDArray[np.float64]:
     n = len(block)
     out = np.empty((n, mixture.shape[1]))
     for chunk in prange((n + CHUNK - 1) // CHUNK):
@@ -63,15 +108,30 @@ def combine(block: NDArray[np.float64], mixture: NDArray[np.float64]) -> NDArray
     return out
 
 
+def combine(block: NDArray[np.float64], mixture: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mix the columns of a tall block: ``block @ mixture``."""
+    mixture = np.ascontiguousarray(mixture)
+    return block @ mixture if len(block) < SMALL else _combine(block, mixture)
+
+
 @njit(cache=True, parallel=True)
-def subtract_mixture(
+def _subtract_mixture(
     target: NDArray[np.float64], block: NDArray[np.float64], mixture: NDArray[np.float64]
 ) -> None:
-    """Take a mixture of a block's columns from a tall block: ``target -= block @ mixture``."""
     n = len(block)
     for chunk in prange((n + CHUNK - 1) // CHUNK):
         rows = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
         target[rows] -= np.dot(block[rows], mixture)
+
+
+def subtract_mixture(
+    target: NDArray[np.float64], block: NDArray[np.float64], mixture: NDArray[np.float64]
+) -> None:
+    """Take a mixture of a block's columns from a tall block: ``target -= block @ mixture``."""
+    if len(block) < SMALL:
+        target -= block @ mixture
+    else:
+        _subtract_mixture(target, block, mixture)
 
 
 @njit(cache=True)
