@@ -48,7 +48,7 @@ class OneLineErrors(click.Group):
             # A file name that the terminal's encoding lacks must not end the work.
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
-            with _heeding_sigterm():
+            with _signals.heeded():
                 result: Any = run()
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "spectrawalk"
@@ -88,22 +88,50 @@ def _interrupted() -> NoReturn:
     sys.exit(INTERRUPTED)
 
 
-@contextmanager
-def _heeding_sigterm() -> Iterator[None]:
-    """Let `kill` end the program as an exception, so that it tidies up behind itself."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's affair
-        return
+class _Signals:
+    """Ends the program as Ctrl-C or `kill` asks, by an exception, so that it tidies up.
 
-    def stop(signum: int, frame: Any) -> NoReturn:
-        click.echo("Terminated: no file is half-written.", err=True)
-        sys.exit(TERMINATED)
+    An exception is lost if the signal comes while LLVM calls back into Python, as it does when a
+    compiled kernel is loaded. So the signal is kept, and heeded again at the next progress report.
+    """
 
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    def __init__(self) -> None:
+        self._kept: int | None = None
+
+    def obey(self) -> None:
+        """End the program if a signal has asked for it."""
+        if self._kept == signal.SIGTERM:
+            click.echo("Terminated: no file is half-written.", err=True)
+            sys.exit(TERMINATED)
+        if self._kept is not None:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def heeded(self) -> Iterator[None]:
+        """Listen to signals inside the ``with`` block."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # signals are the main thread's affair
+            return
+        before = {name: signal.signal(name, self._keep) for name in (signal.SIGINT, signal.SIGTERM)}
+        hook, sys.unraisablehook = sys.unraisablehook, self._say_nothing
+        try:
+            yield
+        finally:
+            self._kept, sys.unraisablehook = None, hook
+            for name, handler in before.items():
+                signal.signal(name, handler)
+
+    def _keep(self, signum: int, frame: Any) -> None:
+        self._kept = signum
+        self.obey()
+
+    def _say_nothing(self, lost: Any) -> None:
+        """Pass over the lost exception, which is raised again."""
+        if self._kept is None:
+            sys.__unraisablehook__(lost)
+
+
+_signals = _Signals()
 
 
 def _let_go_of_stdout() -> None:
@@ -152,6 +180,7 @@ class StageClock:
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Take one report."""
+        _signals.obey()
         now = time.perf_counter()
         if stage not in self.seconds:
             self.seconds[stage] = 0.0
