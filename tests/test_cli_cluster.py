@@ -107,6 +107,7 @@ def test_any_file_name_gives_all_results_and_no_noise(cube, here):
     assert "left out" not in out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are always Unicode there")
 def test_a_file_name_that_is_not_unicode(cube, here):
     np.save("field.npy", cube)
@@ -300,6 +301,7 @@ def test_without_matplotlib_the_picture_is_left_out_and_the_rest_written(cube, h
     assert {file.name for file in Path("out").iterdir()} == expected
 
 
+@pytest.mark.slow
 def test_a_file_name_that_the_terminal_cannot_show_is_no_trouble(cube, here, monkeypatch):
     np.save("füld.npy", cube)
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")

@@ -184,6 +184,7 @@ def test_any_file_name_has_a_table_with_a_picture(here):
     assert Path("out/table.png").exists()
 
 
+@pytest.mark.slow
 def test_the_number_of_clusters_can_be_given_and_a_failure_is_a_row(here):
     result = run(
         "benchmark", "field.npy", "--ground-truth", "classes.npy", "--methods", "hnmf,k-means",
@@ -208,6 +209,7 @@ def test_a_users_method_joins_by_a_file(here):
     assert rows_of("out")[0]["note"] == ""
 
 
+@pytest.mark.slow
 def test_a_users_method_joins_by_the_entry_point_of_an_installed_package(here):
     site = here / "site"
     metadata = site / "brightness-1.0.dist-info"

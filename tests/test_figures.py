@@ -96,7 +96,9 @@ def assert_all_in_its_place(figure):
 
 
 @pytest.mark.parametrize("shape", [(50, 25), (40, 40), (30, 120), (60, 1), (1, 60)])
-@pytest.mark.parametrize("n_clusters", [1, 3, 30])
+@pytest.mark.parametrize(
+    "n_clusters", [30, *(pytest.param(few, marks=pytest.mark.slow) for few in (1, 3))]
+)
 @pytest.mark.parametrize("truth", [True, False])
 def test_nothing_overlaps_or_leaves_the_page(shape, n_clusters, truth):
     figure = figures.overview(*made_up(shape, n_clusters, truth=truth))
