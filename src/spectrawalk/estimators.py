@@ -25,8 +25,10 @@ class SRDL(DiffusionLearner):
     ----------
     n_clusters : int or "auto"
         K. ``"auto"``: where the sorted D_t falls most steeply.
-    radius : int or None
-        Half-width r of the window, in pixels. None: no window (then this is DLSS).
+    radius : int, None or "auto"
+        Half-width r of the window, in pixels. None: no window (then this is DLSS). ``"auto"``, here
+        or for `time`: the automatic mode, a consensus over runs of many radii, times and views of
+        the spectra; see :mod:`spectrawalk.auto`.
     n_neighbors : int
         k, the pixel itself left out; a window that holds fewer gives all it has.
     sigma : float, "mean" or "self-tuning"
@@ -35,8 +37,8 @@ class SRDL(DiffusionLearner):
         each pixel's distance to its 7th neighbour; both times `sigma_factor`.
     symmetrize : {"max", None}
         Union of the edges, or each pixel's own edges only (the authors' code).
-    time : float
-        Diffusion time t.
+    time : float or "auto"
+        Diffusion time t. ``"auto"``: the automatic mode, as for `radius`.
     n_eigenpairs : int or "auto"
         M, the trivial pair counted. ``"auto"``: where the decay of the eigenvalues tapers.
     density_neighbors : int
@@ -87,6 +89,12 @@ class SRDL(DiffusionLearner):
         Distance between scaled spectra beyond which :meth:`predict` calls a pixel unknown.
     wavelengths_ : ndarray of shape (bands,) or None
         Centre wavelengths in nanometres, if a Scene with them was fitted.
+    confidence_ : ndarray of float32, in the image's shape
+        Automatic mode only: how sure each label is, 0 to 1; NaN where masked.
+    verdict_ : str
+        Automatic mode only: how clear the number of clusters is.
+    warnings_ : list of str
+        Automatic mode only: what the labels hang on, one sentence each.
     exact_density_ : bool
         Whether the nearest spectra of the whole image, which the density comes from (without a
         window the graph too), are exact. Above 50,000 pixels they are sought among 10,000
@@ -108,11 +116,11 @@ class SRDL(DiffusionLearner):
     def __init__(
         self,
         n_clusters: int | str = "auto",
-        radius: int | None = 8,
+        radius: int | str | None = 8,
         n_neighbors: int = 100,
         sigma: float | str = 1.0,
         symmetrize: str | None = "max",
-        time: float = 30,
+        time: float | str = 30,
         n_eigenpairs: int | str = "auto",
         density_neighbors: int = 20,
         density_bandwidth: float | str = "auto",
@@ -165,7 +173,7 @@ class DLSS(DiffusionLearner):
         n_neighbors: int = 100,
         sigma: float | str = 1.0,
         symmetrize: str | None = "max",
-        time: float = 30,
+        time: float | str = 30,
         n_eigenpairs: int | str = "auto",
         density_neighbors: int = 20,
         density_bandwidth: float | str = "auto",
@@ -215,7 +223,7 @@ class DL(DiffusionLearner):
         n_neighbors: int = 100,
         sigma: float | str = 1.0,
         symmetrize: str | None = "max",
-        time: float = 30,
+        time: float | str = 30,
         n_eigenpairs: int | str = "auto",
         density_neighbors: int = 20,
         density_bandwidth: float | str = "auto",

@@ -27,8 +27,8 @@ MANY = 10_000_000
 def check_parameters(model: DiffusionLearner) -> int:
     """Refuse parameters that cannot work; return the seed."""
     check_labelling(model, model.n_clusters)
-    if model.radius is not None:
-        check_integer("radius", model.radius, 1, why=", or None for no window")
+    if model.radius is not None and not is_auto(model.radius):
+        check_integer("radius", model.radius, 1, why=", None for no window, or 'auto'")
     check_integer("n_neighbors", model.n_neighbors, 1)
     if isinstance(model.sigma, str):
         check_choice("sigma", model.sigma, ("mean", "self-tuning"))
@@ -37,7 +37,8 @@ def check_parameters(model: DiffusionLearner) -> int:
     check_number("sigma_factor", model.sigma_factor)
     check_choice("symmetrize", model.symmetrize, ("max", None))
     check_choice("components", model.components, ("bridge", "split"))
-    check_number("time", model.time)
+    if not is_auto(model.time):
+        check_number("time", model.time)
     if not is_auto(model.n_eigenpairs):
         check_integer("n_eigenpairs", model.n_eigenpairs, 2, why=", or 'auto'")
     check_integer("density_neighbors", model.density_neighbors, 1)
@@ -47,6 +48,11 @@ def check_parameters(model: DiffusionLearner) -> int:
     check_choice("window", model.window, ("square", "disk"))
     check_number("jitter", model.jitter, positive=False)
     return check_seed("random_state", model.random_state)
+
+
+def is_automatic(model: DiffusionLearner) -> bool:
+    """Whether a family of runs is asked for: with a radius or time of ``"auto"``."""
+    return is_auto(model.radius) or is_auto(model.time)
 
 
 def check_labelling(model: DiffusionLearner, n_clusters: Any) -> None:

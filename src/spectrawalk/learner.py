@@ -14,14 +14,16 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from spectrawalk import graph, modes
+from spectrawalk.auto.fitting import AutomaticMixin
 from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
-from spectrawalk.errors import FileError, SpectrawalkError
+from spectrawalk.errors import FileError, ParameterError, SpectrawalkError
 from spectrawalk.fit_checks import (
     check_components,
     check_eigenpairs,
     check_enough_pixels,
     check_labelling,
     check_parameters,
+    is_automatic,
 )
 from spectrawalk.forecast import check_memory
 from spectrawalk.labeling import Consensus, label_pixels, number_by_size
@@ -36,14 +38,14 @@ STAGES = ("neighbours", "graph", "bridges", "eigenpairs", "bandwidth", "density"
 """Stages of a fit, in order, as progress reports name them; no bridges with components="split"."""
 
 
-class DiffusionLearner(PredictionMixin, ClusterMixin, BaseEstimator):
+class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstimator):
     """A clustering by diffusion learning, whatever its window and its consensus."""
 
     _method: ClassVar[str]
     """Name of the method in the paper, also of a subclass."""
 
     # The readings that DL or DLSS lack; SRDL's parameters of the same names stand in their place.
-    radius: int | None = None
+    radius: int | str | None = None
     window: str = "square"
     consensus_radius: int = 0
     stage1: str = "most-frequent"
@@ -56,7 +58,7 @@ class DiffusionLearner(PredictionMixin, ClusterMixin, BaseEstimator):
     sigma_factor: float
     symmetrize: str | None
     components: str
-    time: float
+    time: float | str
     n_eigenpairs: int | str
     density_neighbors: int
     density_bandwidth: float | str
@@ -95,9 +97,18 @@ class DiffusionLearner(PredictionMixin, ClusterMixin, BaseEstimator):
             raw = add_jitter(pixels.spectra, float(self.jitter), seed)
             scaling = Scaling.of(raw, self.normalize)
             spectra = scaling.apply(raw)
+            check_distinct(spectra, self.normalize)
+            self.wavelengths_ = X.wavelengths if isinstance(X, Scene) else None
+            self.exact_density_ = n <= graph.EXACT_SEARCH
+            for name in _OF_FAMILY:  # of an earlier fit
+                self.__dict__.pop(name, None)
+            if is_automatic(self):
+                self._fit_family(Pixels(raw, pixels.mask), spectra, seed)
+                self.density_bandwidth_ = self._bandwidth(spectra)
+                self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
+                return self
             pixels = Pixels(spectra, pixels.mask)
             del raw  # of a large image it is gigabytes
-            check_distinct(spectra, self.normalize)
 
             W, reach, global_d2, n_components = self._build_graph(spectra, pixels)
             report("eigenpairs", 0, 1)
@@ -121,9 +132,7 @@ class DiffusionLearner(PredictionMixin, ClusterMixin, BaseEstimator):
             self.eigenvalues_ = eigenvalues
             self.density_bandwidth_ = bandwidth
             self.n_components_ = n_components
-            self.exact_density_ = n <= graph.EXACT_SEARCH
             self.reach_ = reach
-            self.wavelengths_ = X.wavelengths if isinstance(X, Scene) else None
             self._mask, self._ranking, self._parent = pixels.mask, ranking, parent
             self._fitted_spectra = FittedSpectra.of(spectra, scaling, reach)
 
@@ -149,6 +158,11 @@ class DiffusionLearner(PredictionMixin, ClusterMixin, BaseEstimator):
         labels : ndarray of int32, in the image's shape
         """
         check_is_fitted(self)
+        if is_automatic(self):
+            raise ParameterError(
+                "relabel works on a single run, not on the consensus of an automatic fit; fit "
+                f"again with n_clusters={n_clusters!r}."
+            )
         check_labelling(self, n_clusters)
         check_enough_pixels(n_clusters, len(self._ranking))
         labels, _ = self._label(n_clusters)
@@ -279,6 +293,17 @@ _FITTED = (
     "_mask",
     "_ranking",
     "_parent",
+)
+
+
+_OF_FAMILY = (
+    "confidence_",
+    "verdict_",
+    "evidence_",
+    "warnings_",
+    "classes_",
+    "_family",
+    "_runs",
 )
 
 

@@ -1,0 +1,210 @@
+"""How good the automatic mode is: ``python benchmarks/auto.py PART ...`` prints Markdown.
+
+Parts: windows (30 of Indian Pines, rows 0..71), held-out (30 more, rows 73..144), scenes, moved,
+synthetic, nothing (noise and one class), queries, cost. Ground truth is used for scores alone.
+"""
+
+import sys
+import time
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from spectrawalk import SRDL, score
+from spectrawalk.datasets import load_scene, make_scene
+from spectrawalk.preparation import normalize_spectra, take_pixels
+
+AUTO = {"radius": "auto", "n_eigenpairs": "auto", "time": "auto"}
+REAL = ("indian-pines-subset", "salinas-a", "samson")
+
+
+def windows(first: int, last: int, seed: int, count: int = 30):
+    """Draw windows of full Indian Pines inside some rows, each with its classes of 40 pixels up."""
+    scene = load_scene("indian-pines")
+    cube, truth = np.asarray(scene.cube, dtype=float), np.asarray(scene.ground_truth)
+    rng = np.random.default_rng(seed)
+    while count:
+        height, width = rng.integers(36, 64, size=2)
+        row = rng.integers(first, last - height + 2)
+        col = rng.integers(0, cube.shape[1] - width + 1)
+        part = np.s_[row : row + height, col : col + width]
+        classes, sizes = np.unique(truth[part][truth[part] > 0], return_counts=True)
+        large = classes[sizes >= 40]
+        if (truth[part] > 0).mean() < 0.5 or not 3 <= len(large) <= 8:
+            continue
+        count -= 1
+        yield cube[part], np.where(np.isin(truth[part], large), truth[part], 0), len(large)
+
+
+def variants(count: int = 50):
+    """Synthetic scenes of many kinds."""
+    rng = np.random.default_rng(50)
+    for seed in range(count):
+        settings = {
+            "n_classes": int(rng.integers(2, 9)),
+            "noise": float(rng.choice([0.01, 0.02, 0.05, 0.1])),
+            "mixing": float(rng.choice([0.2, 0.5, 0.7, 1.0])),
+            "region_size": float(rng.choice([6, 12, 20])),
+            "imbalance": float(rng.choice([0, 0.2, 0.6])),
+        }
+        side = int(rng.integers(40, 81))
+        yield make_scene((side, side), random_state=1000 + seed, **settings), settings
+
+
+def oa(truth, labels) -> float:
+    return score(truth, labels).oa
+
+
+def compare(cube, truth, n_clusters: int, **settings):
+    """OA of the automatic mode, of its family on average, and of K-means, raw and unit spectra."""
+    model = SRDL(n_clusters, **(AUTO | settings)).fit(cube)
+    image = model.labels_.shape
+    family = np.mean([oa(truth, run.reshape(image)) for run in model._family])
+    spectra = take_pixels(cube).spectra
+    means = [
+        oa(truth, KMeans(n_clusters, n_init=10, random_state=0).fit_predict(X).reshape(image))
+        for X in (spectra, normalize_spectra(spectra, "pixel"))
+    ]
+    return model, oa(truth, model.labels_), family, means
+
+
+def show_windows(first: int, last: int, seed: int) -> None:
+    print("| window | pixels | K | automatic | mean of its family | K-means raw | unit |")
+    print("|---|---|---|---|---|---|---|")
+    rows = []
+    for number, (cube, truth, k) in enumerate(windows(first, last, seed)):
+        _, found, family, means = compare(cube, truth, k)
+        rows.append([found, family, *means, max(means)])
+        numbers = " | ".join(f"{value:.3f}" for value in rows[-1][:4])
+        print(f"| {number} | {cube[..., 0].size} | {k} | {numbers} |", flush=True)
+    mean = np.mean(rows, axis=0)
+    print(f"| mean | | | {' | '.join(f'{value:.3f}' for value in mean[:4])} |")
+    print(f"\nabove its family {mean[0] - mean[1]:+.3f}, better K-means {mean[0] - mean[4]:+.3f}")
+
+
+def show_scenes() -> None:
+    print("| scene | automatic | family | K-means raw | unit | verdict | error top / bottom half |")
+    print("|---|---|---|---|---|---|---|")
+    for name in REAL:
+        scene = load_scene(name)
+        truth = np.asarray(scene.ground_truth)
+        k = len(np.unique(truth[truth > 0]))
+        model, found, family, means = compare(scene.cube, truth, k)
+        top, bottom = errors_by_confidence(model, truth)
+        print(
+            f"| {name} | {found:.3f} | {family:.3f} | {means[0]:.3f} | {means[1]:.3f} "
+            f"| {model.verdict_} | {top:.3f} / {bottom:.3f} |",
+            flush=True,
+        )
+
+
+def errors_by_confidence(model, truth) -> tuple[float, float]:
+    """Error among the surer and the less sure half of the labelled pixels."""
+    from sklearn.metrics import confusion_matrix
+
+    known = truth > 0
+    true, found = truth[known], model.labels_[known]
+    # Each class belongs to the cluster that the matching behind OA gives it.
+    from scipy.optimize import linear_sum_assignment
+
+    classes, true = np.unique(true, return_inverse=True)
+    counts = confusion_matrix(true, found, labels=range(max(len(classes), found.max() + 1)))
+    match = dict(zip(*linear_sum_assignment(-counts), strict=True))
+    wrong = np.array([match[t] != f for t, f in zip(true, found, strict=True)])
+    order = np.argsort(-model.confidence_[known], kind="stable")
+    half = len(order) // 2
+    return float(wrong[order[:half]].mean()), float(wrong[order[half:]].mean())
+
+
+def show_moved() -> None:
+    print("| scene | radius -1 | radius +1 | k -10 % | k +10 % | seed 1 | seed 2 |")
+    print("|---|---|---|---|---|---|---|")
+    from spectrawalk.auto.family import base_radius
+
+    for name in REAL:
+        scene = load_scene(name)
+        truth = np.asarray(scene.ground_truth)
+        k, r = len(np.unique(truth[truth > 0])), base_radius(scene.mask)
+        moves = [{"radius": r - 1}, {"radius": r + 1}, {"n_neighbors": 90}, {"n_neighbors": 110}]
+        moves += [{"random_state": 1}, {"random_state": 2}]
+        found = [oa(truth, SRDL(k, **(AUTO | move)).fit(scene).labels_) for move in moves]
+        print(f"| {name} | {' | '.join(f'{value:.3f}' for value in found)} |", flush=True)
+
+
+def show_synthetic() -> None:
+    print("| classes | noise | mixing | region | imbalance | K found | OA | family | K-means |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    below, near = 0, 0
+    for scene, settings in variants():
+        truth, k = np.asarray(scene.ground_truth), settings["n_classes"]
+        model, found, family, means = compare(scene.cube, truth, k)
+        count = model.evidence_.n_clusters
+        near += abs(count - k) <= 1
+        below += found < max(means) - 0.03 or found < family
+        kind = " | ".join(f"{value:g}" for value in settings.values())
+        print(f"| {kind} | {count} | {found:.3f} | {family:.3f} | {max(means):.3f} |", flush=True)
+    print(f"\nK within 1 on {near} of 50; below K-means - .03 or its family on {below}")
+
+
+def show_nothing() -> None:
+    verdicts: dict[str, list[str]] = {"noise": [], "one class": []}
+    for seed in range(20):
+        noise = np.random.default_rng(seed).normal(1.0, 0.1, size=(40, 40, 50))
+        for name, cube in (("noise", noise), ("one class", make_scene(
+            (40, 40), n_classes=1, random_state=seed).cube)):  # fmt: skip
+            verdicts[name].append(SRDL(**AUTO).fit(cube).verdict_)
+    for name, found in verdicts.items():
+        print(
+            f"{name}: no clear structure in {found.count('no clear structure')} of 20", flush=True
+        )
+
+
+def show_queries(budgets=(3, 5, 10, 20)) -> None:
+    print("| queries | asked | random, mean of 10 |\n|---|---|---|")
+    scene = load_scene("indian-pines-subset")
+    truth = np.asarray(scene.ground_truth).ravel()
+    model = SRDL(3, **AUTO).fit(scene)
+    labelled = np.flatnonzero(truth > 0)
+
+    def accuracy(pixels) -> float:
+        answers = {int(p): int(truth[p]) if truth[p] > 0 else None for p in pixels}
+        return oa(truth.reshape(scene.shape), model.refit_with(answers).labels_)
+
+    for budget in budgets:
+        drawn = [
+            accuracy(np.random.default_rng(seed).choice(labelled, budget, replace=False))
+            for seed in range(10)
+        ]
+        print(f"| {budget} | {accuracy(model.query(budget)):.3f} | {np.mean(drawn):.3f} |")
+
+
+def show_cost() -> None:
+    print("| pixels | single run (s) | automatic (s) | ratio |\n|---|---|---|---|")
+    SRDL(3, **AUTO).fit(make_scene((30, 30)).cube)  # compiles
+    for side in (100, 141, 200):
+        scene = make_scene((side, side), n_bands=200, n_classes=6)
+        seconds = []
+        for settings in ({}, AUTO):
+            start = time.perf_counter()
+            SRDL(6, **settings).fit(scene)
+            seconds.append(time.perf_counter() - start)
+        print(
+            f"| {side**2} | {seconds[0]:.1f} | {seconds[1]:.1f} | {seconds[1] / seconds[0]:.1f} |"
+        )
+
+
+PARTS = {
+    "windows": lambda: show_windows(0, 71, 0),
+    "held-out": lambda: show_windows(73, 144, 1),
+    "scenes": show_scenes,
+    "moved": show_moved,
+    "synthetic": show_synthetic,
+    "nothing": show_nothing,
+    "queries": show_queries,
+    "cost": show_cost,
+}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        print(f"\n## {part}\n")
+        PARTS[part]()

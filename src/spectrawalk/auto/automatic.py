@@ -1,0 +1,77 @@
+"""The automatic mode: views, family, judgement, consensus, verdict, in that order."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectrawalk.auto.consensus import consensus_of
+from spectrawalk.auto.family import Member, Run, Settings, fine_runs, members_of, solve_graphs
+from spectrawalk.auto.fragility import fragile_parameters
+from spectrawalk.auto.judgement import trusted_runs
+from spectrawalk.auto.structure import Evidence, count_clusters
+from spectrawalk.auto.views import cloud_views, views_of
+from spectrawalk.errors import StructureError
+from spectrawalk.preparation import Pixels
+
+
+class Automatic(NamedTuple):
+    """What the automatic mode found."""
+
+    labels: NDArray[np.int32]
+    confidence: NDArray[np.float32]
+    evidence: Evidence
+    warnings: list[str]
+    members: list[Member]
+    runs: list[NDArray[np.int32]]
+    """Labels of the runs that the consensus was made of, and of finer ones, for questions."""
+    representative: Run
+    """One run kept whole, for the coordinates and densities that a fit leaves behind."""
+    n_components: int
+
+
+def cluster_automatically(
+    pixels: Pixels,
+    scaled: NDArray[np.float64],
+    n_clusters: int | None,
+    max_clusters: int,
+    settings: Settings,
+    seed: int,
+) -> Automatic:
+    """Cluster without tuning; `n_clusters` None asks for the number of clusters as well."""
+    views = views_of(pixels, scaled)
+    clouds = cloud_views(pixels, scaled)
+    evidence = count_clusters(clouds, max_clusters, seed)
+    k = n_clusters or evidence.n_clusters
+    members: list[Member] = []
+    fine: list[NDArray[np.int32]] = []
+    kept: tuple[Member, Run] | None = None
+    n_components = 1
+    wanted = settings.n_eigenpairs or max(2, k) + 2
+    for solved in solve_graphs(views, pixels.mask, min(wanted, len(scaled)), settings):
+        n_components = max(n_components, solved.n_components)
+        for member, run in members_of(solved, pixels.mask, k, settings):
+            members.append(member)
+            # The first one is on the plain spectra, as a single fit would be.
+            kept = kept or (member, run)
+        fine += fine_runs(solved, pixels.mask, k, settings)
+    if kept is None:
+        raise StructureError(
+            f"no run of the family found {k} clusters that stand apart in diffusion distance; ask "
+            "for fewer clusters."
+        )
+    runs, remark = trusted_runs(members, clouds, k, seed)
+    labels, confidence = consensus_of(runs, k, seed)
+    warnings = fragile_parameters(members) + ([remark] if remark else [])
+    return Automatic(
+        labels,
+        confidence,
+        evidence,
+        warnings,
+        members,
+        runs + fine,
+        kept[1],
+        n_components,
+    )

@@ -1,0 +1,144 @@
+"""What a family of runs agrees on: groups that the runs keep together, joined by how often they do.
+
+Two pixels are as similar as the share of runs that put them into one cluster. Pixels that nearly
+all runs treat alike form small groups (K-means on the stacked labels); these are joined by average
+linkage of that similarity until K clusters remain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+GROUPS_PER_CLUSTER = 6
+"""Small groups that K-means makes of the pixels, per cluster wanted."""
+
+COORDINATES = 12
+"""Principal coordinates of the stacked labels in which it makes them, or 2/3 of the groups."""
+
+
+class Agreement(NamedTuple):
+    """The consensus of a family."""
+
+    labels: NDArray[np.int32]
+    """Clusters 0..K-1, shape (n,)."""
+    confidence: NDArray[np.float32]
+    """In 0..1, shape (n,): how much more the runs tie a pixel to its cluster than to the next."""
+
+
+def consensus_of(runs: Sequence[NDArray[np.integer]], n_clusters: int, seed: int = 0) -> Agreement:
+    """Find the clusters that the runs agree on.
+
+    Parameters
+    ----------
+    runs : list of ndarray of int, shape (n,)
+        Labels from 0 of each run.
+    n_clusters : int
+    seed : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> runs = [np.array([0, 0, 1, 1, 1]), np.array([1, 1, 0, 0, 0]), np.array([0, 0, 0, 1, 1])]
+    >>> agreement = consensus_of(runs, 2)
+    >>> agreement.labels.tolist(), int(agreement.confidence.argmin())
+    ([1, 1, 0, 0, 0], 2)
+    """
+    stacked = stack_labels(runs)
+    group = small_groups(stacked, GROUPS_PER_CLUSTER * n_clusters, seed)
+    size, middle = group_means(stacked, group)
+    labels = _by_size(join_groups(middle @ middle.T, size, n_clusters)[group])
+    return Agreement(labels, confidence_of(stacked, labels))
+
+
+def stack_labels(runs: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
+    """Indicators of all clusters of all runs, shape (n, clusters in all).
+
+    The product of two rows is the share of runs that put the two pixels into one cluster.
+    """
+    columns = [run[:, None] == np.arange(run.max() + 1) for run in runs]
+    return np.concatenate(columns, axis=1).astype(np.float32) / np.float32(np.sqrt(len(runs)))
+
+
+def small_groups(stacked: NDArray[np.float32], wanted: int, seed: int) -> NDArray[np.intp]:
+    """Number the groups of pixels that the runs treat nearly alike, at most `wanted` of them."""
+    distinct, index = np.unique(stacked > 0, axis=0, return_inverse=True)
+    if len(distinct) <= wanted:
+        return index.ravel()
+    centred = stacked.astype(np.float64) - stacked.mean(axis=0, dtype=np.float64)
+    with threadpool_limits(limits=1):
+        _, directions = np.linalg.eigh(centred.T @ centred)
+        leading = centred @ directions[:, : -max(COORDINATES, 2 * wanted // 3) - 1 : -1]
+        found = KMeans(wanted, n_init=2, max_iter=100, random_state=seed).fit_predict(leading)
+    return np.unique(found, return_inverse=True)[1]
+
+
+def group_means(
+    stacked: NDArray[np.float32], group: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Size of each group and its mean row."""
+    size = np.bincount(group)
+    sums = np.stack([np.bincount(group, column, minlength=len(size)) for column in stacked.T])
+    return size, sums.T / size[:, None]
+
+
+def join_groups(
+    similarity: NDArray[np.float64], size: NDArray[np.intp], n_clusters: int
+) -> NDArray[np.intp]:
+    """Join the most similar groups until `n_clusters` remain: average linkage.
+
+    Parameters
+    ----------
+    similarity : ndarray of shape (groups, groups)
+        Mean similarity between the pixels of two groups.
+    size : ndarray of shape (groups,)
+        Pixels of each.
+
+    Returns
+    -------
+    ndarray of int, shape (groups,)
+        Number of each group's cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> alike = np.array([[1.0, 0.1, 0.8], [0.1, 1.0, 0.3], [0.8, 0.3, 1.0]])
+    >>> join_groups(alike, np.array([5, 5, 5]), 2).tolist()
+    [0, 1, 0]
+    """
+    similarity, weight = similarity.copy(), size.astype(float)
+    np.fill_diagonal(similarity, -np.inf)
+    cluster = np.arange(len(size))
+    for _ in range(len(size) - n_clusters):
+        kept, gone = sorted(np.unravel_index(similarity.argmax(), similarity.shape))
+        total = weight[kept] + weight[gone]
+        mean = (weight[kept] * similarity[kept] + weight[gone] * similarity[gone]) / total
+        similarity[kept], similarity[:, kept] = mean, mean
+        similarity[gone], similarity[:, gone] = -np.inf, -np.inf
+        similarity[kept, kept] = -np.inf
+        weight[kept] = total
+        cluster[cluster == gone] = kept
+    return np.unique(cluster, return_inverse=True)[1]
+
+
+def confidence_of(stacked: NDArray[np.float32], labels: NDArray[np.integer]) -> NDArray[np.float32]:
+    """Margin between a pixel's own cluster and the next, in the share of runs that tie them."""
+    _, middle = group_means(stacked, labels.astype(np.intp))
+    similarity = stacked @ middle.T.astype(np.float32)
+    rows = np.arange(len(labels))
+    own = similarity[rows, labels].copy()
+    similarity[rows, labels] = -np.inf
+    other = np.maximum(similarity.max(axis=1), 0.0)
+    return np.clip(own - other, 0.0, 1.0).astype(np.float32)
+
+
+def _by_size(labels: NDArray[np.intp]) -> NDArray[np.int32]:
+    order = np.argsort(-np.bincount(labels), kind="stable")
+    number = np.empty(len(order), dtype=np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    return number[labels]

@@ -1,0 +1,223 @@
+"""A family of SRDL runs: over views, radii, times, eigenpairs and densities.
+
+Runs on the same graph share its neighbours and eigenpairs, so that a family of dozens costs about
+as much as its few graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectrawalk import graph, modes, progress
+from spectrawalk.auto.views import View
+from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
+from spectrawalk.labeling import Consensus, label_pixels
+
+RADIUS_SHARE = 0.3
+"""The base radius as a share of the image's shorter side..."""
+
+LARGEST_RADIUS = 16
+"""...and at most this: the search in a window must not grow with the image."""
+
+RADIUS_FACTORS = {True: (0.4, 1.0), False: (0.67, 1.5)}
+"""Radii of a view's graphs, in units of the base radius: smoothed views, others."""
+
+NEIGHBOR_SHARE = {True: 0.5, False: 1.0}
+"""Their neighbours, as a share of `n_neighbors`."""
+
+REMAINS = (0.5, 0.1)
+"""Times are such that this part of the last eigenpair used is left: one short, one long."""
+
+FINE = 3
+"""Clusters of a fine run, per cluster wanted."""
+
+DENSITY_NEIGHBORS = 100
+"""Spectra whose mean distance makes the second kind of density."""
+
+WEIGHT_SCALE = 10.0
+"""Scale of the weights in units of the typical distance: nearly unweighted is what works."""
+
+
+class Settings(NamedTuple):
+    """What is given rather than chosen; None where it is left to the family."""
+
+    radius: int | None
+    n_neighbors: int
+    time: float | None
+    n_eigenpairs: int | None
+    density_neighbors: int
+    consensus: Consensus
+
+
+class Graph(NamedTuple):
+    """A graph of the family, solved."""
+
+    view: str
+    radius: int | None
+    eigenvalues: NDArray[np.float64]
+    eigenvectors: NDArray[np.float64]
+    densities: dict[str, NDArray[np.float64]]
+    n_components: int
+    neighbors: NDArray[np.int32]
+
+
+class Member(NamedTuple):
+    """One run: how it was made, and its labels."""
+
+    view: str
+    radius: int | None
+    density: str
+    extra_eigenpairs: int
+    """Eigenpairs beyond one per cluster."""
+    remains: float | None
+    """What the time leaves of the last eigenpair; None for a given time."""
+    labels: NDArray[np.int32]
+
+
+class Run(NamedTuple):
+    """What a run leaves behind besides labels."""
+
+    coordinates: NDArray[np.float64]
+    density: NDArray[np.float64]
+    ranking: NDArray[np.intp]
+    parent: NDArray[np.int64]
+    rho: NDArray[np.float64]
+    eigenvalues: NDArray[np.float64]
+    neighbors: NDArray[np.int32]
+    """Of each pixel in the graph, shape (n, k); -1 where there are fewer."""
+
+
+def base_radius(mask: NDArray[np.bool_], radius: int | None = None) -> int:
+    """Radius around which the family's radii lie.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> base_radius(np.ones((30, 50), dtype=bool)), base_radius(np.ones((500, 500), dtype=bool))
+    (9, 16)
+    """
+    if radius is not None:
+        return radius
+    return max(2, min(round(RADIUS_SHARE * min(mask.shape)), LARGEST_RADIUS))
+
+
+def solve_graphs(
+    views: list[View], mask: NDArray[np.bool_], n_eigenpairs: int, settings: Settings
+) -> Iterator[Graph]:
+    """Build the family's graphs one after the other, and solve each for its leading eigenpairs."""
+    factors: dict[bool, tuple[float | None, ...]] = dict(RADIUS_FACTORS)
+    if mask.ndim == 1:  # a table has no window
+        factors = {False: (None,)}
+    plans = [(view, factor) for view in views for factor in factors[view.smoothed]]
+    densities: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for view, factor in progress.track("family", plans):
+        if view.name not in densities:
+            densities = {view.name: _densities(view.points, settings.density_neighbors)}
+        yield _solve(view, factor, mask, n_eigenpairs, settings, densities[view.name])
+
+
+def _solve(
+    view: View,
+    factor: float | None,
+    mask: NDArray[np.bool_],
+    n_eigenpairs: int,
+    settings: Settings,
+    densities: dict[str, NDArray[np.float64]],
+) -> Graph:
+    k = max(1, round(NEIGHBOR_SHARE[view.smoothed] * settings.n_neighbors))
+    radius = None
+    if factor is None:
+        index, d2 = graph.global_neighbors(view.points, k)
+    else:
+        radius = max(1, round(factor * base_radius(mask, settings.radius)))
+        index, d2 = graph.window_neighbors(view.points, mask, k, radius)
+    present = d2[np.isfinite(d2)]
+    typical = float(np.sqrt(present.mean())) if present.size else 0.0
+    scales = graph.local_scales(d2, WEIGHT_SCALE * typical if typical > 0 else 1.0)
+    W = graph.weight_matrix(index, d2, scales)
+    W, n_components = graph.bridge_components(W, view.points, mask, scales, radius)
+    values, vectors = leading_eigenpairs(W, n_eigenpairs)
+    return Graph(view.name, radius, values, vectors, densities, n_components, index)
+
+
+def _densities(points: NDArray[np.float64], density_neighbors: int) -> dict[str, Any]:
+    """Density of each pixel: the paper's, which sees near spectra only, and one that sees more."""
+    _, d2 = graph.global_neighbors(points, max(density_neighbors, DENSITY_NEIGHBORS))
+    mean = np.sqrt(d2[:, :DENSITY_NEIGHBORS]).mean(axis=1)
+    floor = 1e-9 * float(mean.max()) or 1.0
+    bandwidth = modes.mean_distance(points) / modes.BANDWIDTH_SHARE
+    near = d2[:, :density_neighbors]
+    # Noise can keep all spectra farther apart than the paper's bandwidth reaches.
+    while not np.exp(-near / bandwidth**2).sum() > 0:
+        bandwidth *= 2
+    wide = 1 / np.maximum(mean, floor)
+    return {"near": modes.density(near, bandwidth), "wide": wide / wide.sum()}
+
+
+def fine_runs(
+    solved: Graph, mask: NDArray[np.bool_], n_clusters: int, settings: Settings
+) -> Iterator[NDArray[np.int32]]:
+    """Labels of runs on one graph that find more clusters than there are, for finer questions."""
+    wanted = FINE * n_clusters
+    for p in solved.densities.values():
+        ranking = modes.density_ranking(p)
+        time = settings.time or time_for(solved.eigenvalues, REMAINS[0])
+        coordinates = diffusion_coordinates(solved.eigenvalues, solved.eigenvectors, time)
+        parent, rho = modes.nearest_denser(coordinates, ranking)
+        score = (p * rho)[ranking]
+        most = min(wanted, int(np.count_nonzero(score > 0)))
+        if most > 0:
+            found = ranking[modes.find_modes(score, most, most).pixels]
+            yield label_pixels(coordinates, ranking, parent, found, mask, settings.consensus)
+
+
+def members_of(
+    solved: Graph, mask: NDArray[np.bool_], n_clusters: int, settings: Settings
+) -> Iterator[tuple[Member, Run]]:
+    """Runs on one graph that find `n_clusters`; those that cannot are left out."""
+    for density, p in solved.densities.items():
+        ranking = modes.density_ranking(p)
+        for extra, remains in _variants(settings):
+            wanted = max(2, n_clusters) + extra if extra is not None else settings.n_eigenpairs
+            m = min(int(wanted or 2), len(solved.eigenvalues))
+            time = settings.time if remains is None else time_for(solved.eigenvalues[:m], remains)
+            coordinates = np.ascontiguousarray(
+                diffusion_coordinates(
+                    solved.eigenvalues[:m], solved.eigenvectors[:, :m], float(time or 1)
+                )
+            )
+            parent, rho = modes.nearest_denser(coordinates, ranking)
+            score = (p * rho)[ranking]
+            if np.count_nonzero(score > 0) < n_clusters:
+                continue
+            found = ranking[modes.find_modes(score, n_clusters, n_clusters).pixels]
+            labels = label_pixels(coordinates, ranking, parent, found, mask, settings.consensus)
+            yield (
+                Member(solved.view, solved.radius, density, extra or 0, remains, labels),
+                Run(coordinates, p, ranking, parent, rho, solved.eigenvalues[:m], solved.neighbors),
+            )
+
+
+def _variants(settings: Settings) -> list[tuple[int | None, float | None]]:
+    """Eigenpairs beyond one per cluster, and what the time leaves; None where given."""
+    remains: tuple[float | None, ...] = (None,) if settings.time is not None else REMAINS
+    if settings.n_eigenpairs is not None:
+        return [(None, left) for left in remains]
+    return [*((0, left) for left in remains), (2, remains[0])]
+
+
+def time_for(eigenvalues: NDArray[np.float64], remains: float) -> float:
+    """Time after which this part of the last eigenpair is left, whatever the size of the image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(time_for(np.array([1.0, 0.99, 0.98]), 0.5))
+    34
+    """
+    last = float(np.clip(np.abs(eigenvalues[-1]), 1e-6, 1 - 1e-12))
+    return float(np.log(remains) / np.log(last))

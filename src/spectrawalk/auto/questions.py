@@ -1,0 +1,68 @@
+"""Ask a person a little: which pixels to ask about, and how far an answer reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectrawalk.auto.consensus import group_means, small_groups, stack_labels
+
+
+def parts_of(runs: Sequence[NDArray[np.integer]], count: int) -> NDArray[np.intp]:
+    """Cut the pixels into at most `count` parts, numbered by decreasing size.
+
+    By K-means on the stacked labels: average linkage would spend questions on lone outliers.
+    """
+    part = small_groups(stack_labels(runs), count, 0)
+    number = np.argsort(np.argsort(-np.bincount(part), kind="stable"), kind="stable")
+    return number[part]
+
+
+def middles(part: NDArray[np.intp], stacked: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Pixel of each part that the runs tie to it most, ties by index."""
+    _, middle = group_means(stacked, part)
+    tie = np.einsum("ij,ij->i", stacked, middle[part].astype(np.float32))
+    order = np.lexsort((np.arange(len(part)), -tie, part))
+    _, first = np.unique(part[order], return_index=True)
+    return order[first]
+
+
+def spread_answers(
+    part: NDArray[np.intp], stacked: NDArray[np.float32], told: Mapping[int, int]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Give every pixel the class of the answer that the runs tie its part to most.
+
+    Parameters
+    ----------
+    part : ndarray of int, shape (n,)
+    stacked : ndarray of shape (n, clusters)
+        As from :func:`spectrawalk.auto.consensus.stack_labels`.
+    told : mapping of int to int
+        Class of some pixels.
+
+    Returns
+    -------
+    labels : ndarray of int32, shape (n,)
+        Positions in `classes`.
+    classes : ndarray of int
+        The classes told, in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stacked = np.eye(3, dtype=np.float32)[[0, 0, 1, 2]]
+    >>> labels, classes = spread_answers(np.array([0, 0, 1, 2]), stacked, {0: 7, 2: 4, 3: 7})
+    >>> labels.tolist(), classes.tolist()
+    ([1, 1, 0, 1], [4, 7])
+    """
+    asked = np.fromiter(told, dtype=np.intp)
+    classes, answer = np.unique(np.fromiter(told.values(), dtype=np.int64), return_inverse=True)
+    _, middle = group_means(stacked, part)
+    similarity = middle.astype(np.float32) @ stacked[asked].T
+    # An answer from inside a part counts before all others.
+    similarity[part[asked], np.arange(len(asked))] += 2.0
+    labels = answer[similarity.argmax(axis=1)][part].astype(np.int32)
+    labels[asked] = answer
+    return labels, classes

@@ -1,0 +1,219 @@
+"""The automatic mode: what it finds, how it says so, and that it always says the same."""
+
+import copy
+
+import numba
+import numpy as np
+import pytest
+
+import spectrawalk
+from spectrawalk import SRDL, score
+from spectrawalk.auto.consensus import consensus_of, join_groups
+from spectrawalk.auto.family import Member, time_for
+from spectrawalk.auto.fragility import fragile_parameters
+from spectrawalk.auto.structure import NO_STRUCTURE, _judge
+from spectrawalk.auto.views import local_mean, views_of, whitened_components
+from spectrawalk.datasets import make_scene
+from spectrawalk.errors import ParameterError
+from spectrawalk.preparation import take_pixels
+
+AUTO = {"radius": "auto", "time": "auto", "n_eigenpairs": "auto"}
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return make_scene((20, 22), n_bands=12, n_classes=3, noise=0.02, mixing=0.3, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def model(scene):
+    return SRDL(3, **AUTO).fit(scene)
+
+
+def test_finds_the_classes_of_a_clean_scene(scene, model):
+    assert model.n_clusters_ == 3
+    assert score(scene.ground_truth, model.labels_).oa > 0.95
+
+
+def test_counts_the_clusters_itself(scene):
+    model = SRDL("auto", **AUTO).fit(scene)
+    assert model.n_clusters_ == 3
+    assert "3" in model.verdict_
+
+
+@pytest.mark.parametrize("kind", ["noise", "one class"])
+def test_says_that_there_is_no_structure(kind):
+    if kind == "noise":
+        cube = np.random.default_rng(1).normal(1.0, 0.1, size=(20, 20, 12))
+    else:
+        cube = make_scene((20, 20), n_bands=12, n_classes=1, random_state=2).cube
+    model = SRDL(**AUTO).fit(cube)
+    assert model.verdict_ == NO_STRUCTURE
+    assert model.n_clusters_ == 1
+
+
+def test_surer_pixels_are_right_more_often():
+    scene = make_scene((30, 30), n_bands=12, n_classes=4, noise=0.05, mixing=1.0, random_state=5)
+    model = SRDL(4, **AUTO).fit(scene)
+    truth, found = scene.ground_truth.ravel(), model.labels_.ravel()
+    sure = model.confidence_.ravel() > np.median(model.confidence_)
+    # Each cluster stands for its most frequent class.
+    frequent = np.array([np.bincount(truth[found == k]).argmax() for k in range(4)])
+    wrong = frequent[found] != truth
+    assert wrong[sure].mean() < 0.5 * wrong[~sure].mean()
+
+
+def test_masked_pixels_get_neither_label_nor_confidence(scene):
+    mask = np.ones(scene.shape, dtype=bool)
+    mask[:4, 5:20] = False
+    model = SRDL(3, **AUTO).fit(scene.cube, mask=mask)
+    assert ((model.labels_ == -1) == ~mask).all()
+    assert (np.isnan(model.confidence_) == ~mask).all()
+    kept = model.confidence_[mask]
+    assert kept.min() >= 0
+    assert kept.max() <= 1
+
+
+def test_same_labels_on_one_and_two_threads(scene, model):
+    before = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        alone = SRDL(3, **AUTO).fit(scene)
+    finally:
+        numba.set_num_threads(before)
+    assert np.array_equal(alone.labels_, model.labels_)
+    assert np.array_equal(alone.confidence_, model.confidence_)
+
+
+def test_modes_lie_in_their_clusters(model):
+    assert model.labels_.ravel()[model.modes_].tolist() == [0, 1, 2]
+
+
+def test_saved_and_read_back(model, scene, tmp_path):
+    model.save(tmp_path / "model.npz")
+    again = spectrawalk.load(tmp_path / "model.npz")
+    assert np.array_equal(again.labels_, model.labels_)
+    assert np.array_equal(again.predict(scene), model.predict(scene))
+    with pytest.raises(ParameterError, match="automatic fit"):
+        again.query(3)
+
+
+def test_a_later_single_fit_leaves_no_trace_of_the_family(scene, model):
+    model = copy.copy(model)
+    model.set_params(radius=5, time=30).fit(scene)
+    assert not hasattr(model, "confidence_")
+    with pytest.raises(ParameterError, match="radius='auto'"):
+        model.query(3)
+
+
+def test_relabel_points_to_a_new_fit(model):
+    with pytest.raises(ParameterError, match="n_clusters=4"):
+        model.relabel(4)
+
+
+def test_a_table_has_no_window(scene):
+    table = scene.cube.reshape(-1, scene.n_bands)[::3]
+    model = SRDL(3, **AUTO).fit(table)
+    assert model.labels_.shape == (len(table),)
+    assert model.n_clusters_ == 3
+
+
+@pytest.mark.parametrize("settings", [{"radius": 4, "n_eigenpairs": 5}, {"time": 20.0}])
+def test_what_is_given_is_kept(scene, settings):
+    model = SRDL(3, **(AUTO | settings)).fit(scene)
+    assert score(scene.ground_truth, model.labels_).oa > 0.9
+
+
+@pytest.mark.parametrize("shape", [(1, 9), (2, 2), (3, 4)])
+def test_tiny_images(shape):
+    cube = np.random.default_rng(0).uniform(1, 2, size=(*shape, 5))
+    model = SRDL(2, **AUTO).fit(cube)
+    assert model.labels_.shape == shape
+    assert set(model.labels_.ravel()) <= {0, 1}
+
+
+@pytest.mark.parametrize("name", ["radius", "time"])
+def test_other_words_are_refused(scene, name):
+    with pytest.raises(ParameterError, match=name):
+        SRDL(3, **{name: "best"}).fit(scene)
+
+
+def test_answers_correct_the_map(scene):
+    truth = np.asarray(scene.ground_truth).ravel()
+    model = SRDL(2, **AUTO).fit(scene)  # too few: two classes are merged
+    merged = score(scene.ground_truth, model.labels_).oa
+    asked = model.query(20)
+    assert len(set(asked.tolist())) == len(asked) <= 20
+    model.refit_with({pixel: truth[pixel] for pixel in asked})
+    assert model.classes_.tolist() == [1, 2, 3]
+    assert score(scene.ground_truth, model.labels_).oa > max(merged, 0.9)
+    assert (model.classes_[model.labels_.ravel()[asked]] == truth[asked]).all()
+
+
+@pytest.mark.parametrize("answers", [{}, {10**6: 1}, {0: None}])
+def test_useless_answers_are_refused(model, answers):
+    with pytest.raises(ParameterError, match="answers"):
+        model.refit_with(answers)
+
+
+def test_consensus_overrules_a_stray_run():
+    truth = np.repeat([0, 1, 2], 50)
+    stray = np.random.default_rng(0).integers(3, size=150)
+    agreed = consensus_of([truth, (truth + 1) % 3, stray, 2 - truth], 3)
+    assert score(truth + 1, agreed.labels).oa == 1
+
+
+def test_groups_are_joined_by_their_mean_similarity():
+    # 0 and 1 join first; 2 is close to 0 (0.5), but 3 closer to the pair on average.
+    similarity = np.array(
+        [[1, 0.9, 0.5, 0.4], [0.9, 1, 0.1, 0.4], [0.5, 0.1, 1, 0.0], [0.4, 0.4, 0.0, 1]]
+    )
+    assert join_groups(similarity, np.ones(4, dtype=int), 2).tolist() == [0, 0, 1, 0]
+
+
+def test_fragile_parameter_is_named():
+    steady, moved = np.repeat([0, 1], 20), np.tile([0, 1], 20)
+    runs = [(3, 0.5, steady), (3, 0.1, steady), (9, 0.5, moved), (9, 0.1, moved)]
+    members = [Member("spectra", r, "near", 0, left, labels) for r, left, labels in runs]
+    (warning,) = fragile_parameters(members)
+    assert "only in radius" in warning
+
+
+def test_verdicts():
+    assert _judge({2: 0.3, 3: 0.9, 4: 0.5}) == (3, "3, clear")
+    assert _judge({4: 0.5, 5: 0.85, 6: 0.9, 8: 0.83}) == (6, "between 5 and 8, 6 most likely")
+    assert _judge({2: 0.05, 3: 0.1}) == (1, NO_STRUCTURE)
+
+
+def test_time_leaves_what_it_should():
+    assert 0.97 ** time_for(np.array([1.0, 0.97]), 0.1) == pytest.approx(0.1)
+
+
+def test_whitening_gives_noise_variance_one():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(60, 60, 4)) * [1.0, 5.0, 0.2, 3.0]
+    _, ratios = whitened_components(noise.reshape(-1, 4), np.ones((60, 60), bool), robust=False)
+    assert ratios == pytest.approx(1, abs=0.15)
+
+
+def test_local_mean_sees_valid_pixels_only():
+    mask = np.array([[True, True, True], [True, False, True]])
+    X = np.arange(5.0)[:, None]
+    assert local_mean(X, mask)[:, 0] == pytest.approx([4 / 3, 2.0, 7 / 3, 4 / 3, 7 / 3])
+
+
+def test_constant_views_are_left_out():
+    cube = np.ones((4, 4, 3))
+    cube[0, 0] = 2
+    pixels = take_pixels(cube)
+    assert all(np.ptp(view.points, axis=0).max() > 0 for view in views_of(pixels, pixels.spectra))
+
+
+@pytest.mark.slow
+@pytest.mark.scene
+@pytest.mark.parametrize(("name", "least"), [("indian_pines_subset", 0.87), ("salinas_a", 0.99)])
+def test_real_scenes(request, name, least):
+    scene = request.getfixturevalue(name)
+    truth = np.asarray(scene.ground_truth)
+    model = SRDL(len(np.unique(truth[truth > 0])), **AUTO).fit(scene)
+    assert score(truth, model.labels_).oa > least
