@@ -70,7 +70,7 @@ class Walk:
         """Multiply a sparse matrix by S."""
         scale = diags_array(self.scale)
         scaled = (scale @ matrix).tocsr()
-        work = 10 * (self.W.nnz / self.n) * max(matrix.nnz / self.n, 1)
+        work = 50 * (self.W.nnz / self.n) * max(matrix.nnz / self.n, 1)
         rows = [self.W[start:stop] @ scaled for start, stop in progress.ranges(self.n, work)]
         return (scale @ vstack(rows)).tocsr()
 

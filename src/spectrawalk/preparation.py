@@ -91,10 +91,22 @@ def take_pixels(X: Any, mask: Any = None, *, at_least: int = 2) -> Pixels:
         valid = valid & _as_mask(mask, valid.shape)
     if cube.dtype.kind not in "buif":
         raise DataError(f"the data are of type {cube.dtype}; give real numbers.")
-    with np.errstate(over="ignore"):  # numbers beyond float64 become infinite, refused below
-        spectra = np.ascontiguousarray(cube[valid], dtype=np.float64)
+    spectra = _valid_spectra(cube, valid)
     _check_spectra(spectra, n_masked=valid.size - len(spectra), at_least=at_least)
     return Pixels(spectra, valid)
+
+
+def _valid_spectra(cube: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Take the spectra of the valid pixels, some rows of the image at a time: Ctrl-C is heard."""
+    spectra = np.empty((np.count_nonzero(valid), cube.shape[-1]))
+    rows = max(1, _ROWS // max(valid[:1].size, 1))
+    first = 0
+    with np.errstate(over="ignore"):  # numbers beyond float64 become infinite, refused later
+        for start in range(0, len(cube), rows):
+            some = cube[start : start + rows][valid[start : start + rows]]
+            spectra[first : first + len(some)] = some
+            first += len(some)
+    return spectra
 
 
 def take_input(
