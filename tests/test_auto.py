@@ -5,6 +5,8 @@ import copy
 import numba
 import numpy as np
 import pytest
+import rasterio
+from click.testing import CliRunner
 
 import spectrawalk
 from spectrawalk import SRDL, score
@@ -13,6 +15,7 @@ from spectrawalk.auto.family import Member, time_for
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.structure import NO_STRUCTURE, _judge
 from spectrawalk.auto.views import local_mean, views_of, whitened_components
+from spectrawalk.cli import main
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import ParameterError
 from spectrawalk.preparation import take_pixels
@@ -217,3 +220,19 @@ def test_real_scenes(request, name, least):
     truth = np.asarray(scene.ground_truth)
     model = SRDL(len(np.unique(truth[truth > 0])), **AUTO).fit(scene)
     assert score(truth, model.labels_).oa > least
+
+
+def test_without_a_window_the_family_has_none(scene):
+    model = SRDL(3, radius=None, time="auto").fit(scene)
+    assert score(scene.ground_truth, model.labels_).oa > 0.9
+
+
+def test_command_line(scene, here):
+    np.save("cube.npy", scene.cube)
+    arguments = ["cluster", "cube.npy", "-k", "3", "--radius", "auto", "--time", "auto"]
+    result = CliRunner().invoke(main, [*arguments, "-o", "out", "--no-report", "--quiet"])
+    assert result.exit_code == 0, result.output
+    assert "all views of the spectra agree on: " in result.output
+    with rasterio.open("out/confidence.tif") as file:
+        written = file.read(1)
+    assert np.array_equal(written, SRDL(3, **AUTO).fit(scene.cube).confidence_)

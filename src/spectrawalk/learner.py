@@ -302,6 +302,7 @@ _OF_FAMILY = (
     "evidence_",
     "warnings_",
     "classes_",
+    "time_",
     "_family",
     "_runs",
 )

@@ -16,8 +16,11 @@ _VERY_FEW = 5  # pixels in a cluster
 
 
 def explain_choice(model: Any) -> str:
-    """Say how the number of clusters was found; nothing if it was given."""
-    if model.n_clusters != "auto":
+    """Say how the number of clusters was found; nothing if it was given.
+
+    The automatic mode has a verdict of its own, which does not come from D_t.
+    """
+    if model.n_clusters != "auto" or hasattr(model, "verdict_"):
         return ""
     scores = model.mode_score_[np.isfinite(model.mode_score_)]
     ratios = find_modes(scores, model.n_clusters_, model.max_clusters).ratios

@@ -45,6 +45,8 @@ WEIGHT_SCALE = 10.0
 class Settings(NamedTuple):
     """What is given rather than chosen; None where it is left to the family."""
 
+    windowed: bool
+    """Whether neighbours are sought in windows, or in the whole image as DLSS does."""
     radius: int | None
     n_neighbors: int
     time: float | None
@@ -87,6 +89,7 @@ class Run(NamedTuple):
     parent: NDArray[np.int64]
     rho: NDArray[np.float64]
     eigenvalues: NDArray[np.float64]
+    time: float
     neighbors: NDArray[np.int32]
     """Of each pixel in the graph, shape (n, k); -1 where there are fewer."""
 
@@ -110,8 +113,8 @@ def solve_graphs(
 ) -> Iterator[Graph]:
     """Build the family's graphs one after the other, and solve each for its leading eigenpairs."""
     factors: dict[bool, tuple[float | None, ...]] = dict(RADIUS_FACTORS)
-    if mask.ndim == 1:  # a table has no window
-        factors = {False: (None,)}
+    if mask.ndim == 1 or not settings.windowed:
+        factors = {False: (None,), True: (None,)}
     plans = [(view, factor) for view in views for factor in factors[view.smoothed]]
     densities: dict[str, dict[str, NDArray[np.float64]]] = {}
     for view, factor in progress.track("family", plans):
@@ -184,11 +187,10 @@ def members_of(
         for extra, remains in _variants(settings):
             wanted = max(2, n_clusters) + extra if extra is not None else settings.n_eigenpairs
             m = min(int(wanted or 2), len(solved.eigenvalues))
-            time = settings.time if remains is None else time_for(solved.eigenvalues[:m], remains)
+            values = solved.eigenvalues[:m]
+            time = settings.time or time_for(values, remains or REMAINS[0])
             coordinates = np.ascontiguousarray(
-                diffusion_coordinates(
-                    solved.eigenvalues[:m], solved.eigenvectors[:, :m], float(time or 1)
-                )
+                diffusion_coordinates(values, solved.eigenvectors[:, :m], time)
             )
             parent, rho = modes.nearest_denser(coordinates, ranking)
             score = (p * rho)[ranking]
@@ -198,7 +200,7 @@ def members_of(
             labels = label_pixels(coordinates, ranking, parent, found, mask, settings.consensus)
             yield (
                 Member(solved.view, solved.radius, density, extra or 0, remains, labels),
-                Run(coordinates, p, ranking, parent, rho, solved.eigenvalues[:m], solved.neighbors),
+                Run(coordinates, p, ranking, parent, rho, values, time, solved.neighbors),
             )
 
 

@@ -33,6 +33,7 @@ def family_settings(model: Any, mask: NDArray[np.bool_]) -> Settings:
     )
     given_radius = None if is_auto(model.radius) or model.radius is None else int(model.radius)
     return Settings(
+        model.radius is not None,
         None if given_radius is None else min(given_radius, max(mask.shape)),
         int(model.n_neighbors),
         None if is_auto(model.time) else float(model.time),
@@ -74,6 +75,7 @@ class AutomaticMixin:
         model.mode_score_ = raw.to_image(run.density * run.rho, np.nan)
         model.coordinates_ = raw.to_image(run.coordinates, np.nan)
         model.eigenvalues_ = run.eigenvalues
+        model.time_ = run.time
         model.n_components_ = found.n_components
         model.verdict_ = found.evidence.verdict
         model.evidence_ = found.evidence

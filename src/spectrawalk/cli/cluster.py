@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from spectrawalk.cli.naming import naming_options
-from spectrawalk.cli.options import IntegerOrAuto
+from spectrawalk.cli.options import IntegerOrAuto, NumberOrAuto
 from spectrawalk.cli.outputs import (
     MODEL,
     OVERVIEW,
@@ -69,10 +69,11 @@ Examples:
 )
 @click.option(
     "--radius",
-    type=click.IntRange(min=1),
-    metavar="R",
+    type=IntegerOrAuto(1),
+    metavar="R|auto",
     default=8,
-    help="Half-width of the window in which a pixel's neighbours are sought, in pixels.",
+    help="Half-width of the window in which a pixel's neighbours are sought, in pixels; auto, here "
+    "or for --time, takes the consensus of many runs.",
 )
 @click.option(
     "--neighbors",
@@ -92,8 +93,8 @@ Examples:
 )
 @click.option(
     "--time",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="T",
+    type=NumberOrAuto(),
+    metavar="T|auto",
     default=30.0,
     help="Diffusion time: the longer, the coarser.",
 )

@@ -34,6 +34,26 @@ class IntegerOrAuto(click.ParamType):
         return number
 
 
+class NumberOrAuto(click.ParamType):
+    """A finite number above 0, or the word ``auto``."""
+
+    name = "number or auto"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | str:
+        """Read a value."""
+        if value == "auto":
+            return "auto"
+        try:
+            number = float(value)
+        except ValueError:
+            number = 0.0
+        if not 0 < number < float("inf"):
+            self.fail(f"{value!r} is neither 'auto' nor a number above 0.", param, ctx)
+        return number
+
+
 class Crop(click.ParamType):
     """A part of the image, ``ROW0:ROW1,COL0:COL1``, as two slices."""
 

@@ -198,7 +198,10 @@ def _fit_products(
     from spectrawalk.io.geotiff_map import values_geotiff
     from spectrawalk.mean_spectra import cluster_spectra
 
-    confidence = confidence_image(model.coordinates_, model.modes_)
+    # The automatic mode has its own: how far its runs agree.
+    confidence = getattr(model, "confidence_", None)
+    if confidence is None:
+        confidence = confidence_image(model.coordinates_, model.modes_)
     on_map = to_map_grid(scene, confidence, float("nan"))
     place = scene.orthorectify or scene
     spectra = cluster_spectra(scene, model.labels_)

@@ -167,6 +167,14 @@ def describe_doubts(console: Console, model: Any) -> None:
         say(console, remark)
 
 
+def describe_verdict(console: Console, model: Any) -> None:
+    """Print what the automatic mode says of its own result; nothing of other fits."""
+    if hasattr(model, "verdict_"):
+        say(console, f"number of clusters that all views of the spectra agree on: {model.verdict_}")
+        for warning in model.warnings_:
+            say(console, warning)
+
+
 def _class_name(scene: Scene, matched: int | None) -> str:
     if matched is None:
         return "-"

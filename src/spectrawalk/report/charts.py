@@ -50,11 +50,12 @@ def eigenvalue_chart(model: Any) -> str:
 
     def draw(ax: Axes) -> None:
         values = np.abs(model.eigenvalues_)
+        time = getattr(model, "time_", model.time)  # as the automatic mode chose it
         numbers = np.arange(1, len(values) + 1)
         ax.plot(numbers, values, "o-", color="#0072b2", ms=4, lw=1, label=r"$\lambda$")
         ax.plot(
-            numbers, values**model.time, "s--", color="#d55e00", ms=3.5, lw=1,
-            label=rf"$\lambda^t$, t = {model.time:g}",
+            numbers, values**time, "s--", color="#d55e00", ms=3.5, lw=1,
+            label=rf"$\lambda^t$, t = {time:g}",
         )  # fmt: skip
         ax.set_ylim(-0.04, 1.06)
         ax.set_title("Eigenvalues", fontsize=10)
