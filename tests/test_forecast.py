@@ -65,5 +65,8 @@ def test_the_peak_is_within_a_quarter_of_the_forecast():
         "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024;"
         "print(peak / forecast.peak_memory(65_536, 200))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    for _ in range(2):  # compiling takes memory of its own: the second one finds it done
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
     assert 0.8 < float(done.stdout) < 1.25
