@@ -171,10 +171,9 @@ def fine_runs(
         time = settings.time or time_for(solved.eigenvalues, REMAINS[0])
         coordinates = diffusion_coordinates(solved.eigenvalues, solved.eigenvectors, time)
         parent, rho = modes.nearest_denser(coordinates, ranking)
-        score = (p * rho)[ranking]
-        most = min(wanted, int(np.count_nonzero(score > 0)))
+        most = min(wanted, int(np.count_nonzero(p * rho > 0)))
         if most > 0:
-            found = ranking[modes.find_modes(score, most, most).pixels]
+            found = _leading_modes(p * rho, ranking, most)
             yield label_pixels(coordinates, ranking, parent, found, mask, settings.consensus)
 
 
@@ -193,15 +192,21 @@ def members_of(
                 diffusion_coordinates(values, solved.eigenvectors[:, :m], time)
             )
             parent, rho = modes.nearest_denser(coordinates, ranking)
-            score = (p * rho)[ranking]
-            if np.count_nonzero(score > 0) < n_clusters:
+            if np.count_nonzero(p * rho > 0) < n_clusters:
                 continue
-            found = ranking[modes.find_modes(score, n_clusters, n_clusters).pixels]
+            found = _leading_modes(p * rho, ranking, n_clusters)
             labels = label_pixels(coordinates, ranking, parent, found, mask, settings.consensus)
             yield (
                 Member(solved.view, solved.radius, density, extra or 0, remains, labels),
                 Run(coordinates, p, ranking, parent, rho, values, time, solved.neighbors),
             )
+
+
+def _leading_modes(
+    mode_score: NDArray[np.float64], ranking: NDArray[np.intp], n_clusters: int
+) -> NDArray[np.intp]:
+    """Pixels of the largest D_t; of equal ones the denser, as in a single fit."""
+    return ranking[modes.find_modes(mode_score[ranking], n_clusters, n_clusters).pixels]
 
 
 def _variants(settings: Settings) -> list[tuple[int | None, float | None]]:

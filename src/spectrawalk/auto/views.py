@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 from threadpoolctl import threadpool_limits
 
+from spectrawalk.graph import number_pixels
 from spectrawalk.preparation import Pixels
 
 COORDINATES = 20
@@ -143,8 +144,7 @@ def whitened_components(
 
 def neighbor_differences(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Differences between valid pixels that share a side, shape (pairs, bands)."""
-    number = np.full(mask.shape, -1)
-    number[mask] = np.arange(len(X))
+    number = number_pixels(mask)
     pairs = [
         (first.ravel(), second.ravel())
         for first, second in ((number[1:], number[:-1]), (number[:, 1:], number[:, :-1]))

@@ -10,6 +10,14 @@ import click
 
 from spectrawalk.cli.options import Crop, WavelengthRange
 
+
+def _switch(option: str, name: str, action: str, what: str) -> Callable[[Any], Any]:
+    """Make an option that leaves something out, or keeps it."""
+    return click.option(
+        option, name, type=click.Choice([action, "keep"]), default=action, help=what
+    )
+
+
 _READING = (
     click.option("--variable", metavar="NAME", help="Array to read, in a file that holds several."),
     click.option(
@@ -39,13 +47,7 @@ _PIXELS = (
         help="Raster of the same size, not 0 where pixels are to be used; or polygons "
         "(GeoJSON; GeoPackage and Shapefile with the extra vector).",
     ),
-    click.option(
-        "--saturated",
-        "mask_saturated",
-        type=click.Choice(["mask", "keep"]),
-        default="mask",
-        help="Pixels with a saturated band.",
-    ),
+    _switch("--saturated", "mask_saturated", "mask", "Pixels with a saturated band."),
     click.option(
         "--saturation",
         type=float,
@@ -63,26 +65,15 @@ _BANDS = (
         multiple=True,
         help="Use only bands in this range, in nm; may be given several times.",
     ),
-    click.option(
-        "--bad-bands",
-        "drop_bad_bands",
-        type=click.Choice(["drop", "keep"]),
-        default="drop",
-        help="Bands that the file calls bad.",
-    ),
-    click.option(
+    _switch("--bad-bands", "drop_bad_bands", "drop", "Bands that the file calls bad."),
+    _switch(
         "--water-bands",
         "drop_water_bands",
-        type=click.Choice(["drop", "keep"]),
-        default="drop",
-        help="Bands in which water vapour absorbs all light: 1350-1450 and 1800-1950 nm.",
+        "drop",
+        "Bands in which water vapour absorbs all light: 1350-1450 and 1800-1950 nm.",
     ),
-    click.option(
-        "--constant-bands",
-        "drop_constant_bands",
-        type=click.Choice(["drop", "keep"]),
-        default="drop",
-        help="Bands that have one value everywhere.",
+    _switch(
+        "--constant-bands", "drop_constant_bands", "drop", "Bands that have one value everywhere."
     ),
     click.option(
         "--overlap",
