@@ -6,9 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from spectrawalk import SRDL, forecast
+from spectrawalk import SRDL, eigensolver, forecast
 from spectrawalk.cli import main
 from spectrawalk.datasets import make_scene
+from spectrawalk.diffusion import AUTO_EIGENPAIRS
 from spectrawalk.errors import MemoryShortageError
 
 
@@ -54,6 +55,11 @@ def test_the_available_memory_is_that_of_the_container(tmp_path, monkeypatch):
     assert forecast.available_memory() > 2**27
     (tmp_path / "memory.max").write_text("5000\n")
     assert forecast.available_memory() == 4000
+
+
+def test_the_forecast_counts_the_vectors_that_the_solver_carries():
+    assert AUTO_EIGENPAIRS[1] + 1 == forecast._AUTO_PAIRS
+    assert forecast._GUARDS == eigensolver._GUARDS
 
 
 @pytest.mark.slow

@@ -24,6 +24,9 @@ The first run on a machine compiles the kernels, which for a while takes as much
 _EDGES = 1.27
 """Entries of the symmetric graph, per neighbour of a pixel."""
 
+_AUTO_PAIRS = 21
+"""Eigenpairs that are computed to choose their number."""
+
 _GUARDS = 8
 """Vectors that the eigensolver carries beside those wanted."""
 
@@ -37,7 +40,7 @@ def peak_memory(
     n_bands: int,
     n_neighbors: int = 100,
     *,
-    n_eigenpairs: int = 21,
+    n_eigenpairs: int | str = "auto",
     value_bytes: int = 4,
 ) -> int:
     """Bytes that a program holds at the most while it fits an image.
@@ -49,7 +52,7 @@ def peak_memory(
     n_neighbors : int
         k.
     n_eigenpairs : int
-        M; 21 are computed for ``"auto"``.
+        M, or ``"auto"``.
     value_bytes : int
         Bytes of a value in the cube.
 
@@ -63,13 +66,14 @@ def peak_memory(
 
 
 def working_memory(
-    n_pixels: int, n_bands: int, n_neighbors: int = 100, n_eigenpairs: int = 21
+    n_pixels: int, n_bands: int, n_neighbors: int = 100, n_eigenpairs: int | str = "auto"
 ) -> int:
     """Bytes that a fit takes at the most, beside the program and the cube."""
     spectra = 8 * n_bands
     lists = 12 * n_neighbors  # neighbours, and their distances
     graph = 12 * _EDGES * n_neighbors
-    block = 8 * (n_eigenpairs - 1 + _GUARDS)
+    pairs = _AUTO_PAIRS if n_eigenpairs == "auto" else int(n_eigenpairs)
+    block = 8 * (pairs - 1 + _GUARDS)
     stages = (
         spectra + spectra,  # scaling
         spectra + lists + 4 * n_neighbors + graph,
@@ -118,7 +122,7 @@ def forced() -> Iterator[None]:
 
 
 def check_memory(
-    n_pixels: int, n_bands: int, n_neighbors: int = 100, n_eigenpairs: int = 21
+    n_pixels: int, n_bands: int, n_neighbors: int = 100, n_eigenpairs: int | str = "auto"
 ) -> None:
     """Refuse a fit that the memory is too short for, before it starts."""
     if _forced.get() or os.environ.get("SPECTRAWALK_FORCE"):

@@ -69,12 +69,11 @@ def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
     from spectrawalk import forecast
 
     size = scene.n_valid, scene.n_bands
-    neighbors, pairs = parameters["n_neighbors"], parameters.get("n_eigenpairs", "auto")
     return {
         "memory_bytes": forecast.peak_memory(
             *size,
-            neighbors,
-            n_eigenpairs=21 if pairs == "auto" else pairs,
+            parameters["n_neighbors"],
+            n_eigenpairs=parameters.get("n_eigenpairs", "auto"),
             value_bytes=scene.cube.dtype.itemsize,
         ),
         "available_bytes": forecast.available_memory() + scene.cube.nbytes + forecast.PROGRAM,
