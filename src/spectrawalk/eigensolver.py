@@ -17,6 +17,7 @@ from scipy.sparse.linalg import eigsh, splu
 
 from spectrawalk import progress
 from spectrawalk.errors import ConvergenceError
+from spectrawalk.graph import entries
 from spectrawalk.kernels import blocks
 
 TOLERANCE = 1e-11
@@ -54,7 +55,7 @@ class Walk:
     def __init__(self, W: csr_array) -> None:
         self.W = W
         self.n = W.shape[0]
-        self._entries = _entries(W)
+        self._entries = entries(W)
         self.degree = W.sum(axis=1)
         self.scale = 1 / np.sqrt(self.degree)
         self.trivial = np.sqrt(self.degree / self.degree.sum())[:, None]
@@ -73,11 +74,6 @@ class Walk:
         work = 50 * (self.W.nnz / self.n) * max(matrix.nnz / self.n, 1)
         rows = [self.W[start:stop] @ scaled for start, stop in progress.ranges(self.n, work)]
         return (scale @ vstack(rows)).tocsr()
-
-
-def _entries(W: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Row starts, columns and values, in the types that the kernels are compiled for."""
-    return W.indptr.astype(np.int64, copy=False), W.indices.astype(np.int32, copy=False), W.data
 
 
 class CoarseGraph:
@@ -127,12 +123,12 @@ class CoarseGraph:
 
 def _groups(W: csr_array) -> NDArray[np.int64]:
     """Group of each pixel; groups are grouped again while there are too many."""
-    group = blocks.aggregate(*_entries(W), _STRONG)
+    group = blocks.aggregate(*entries(W), _STRONG)
     while (count := int(group.max()) + 1) > _MOST_GROUPS:
         n = len(group)
         member = csr_array((np.ones(n), group, np.arange(n + 1)), shape=(n, count))
         between = (member.T @ (W @ member)).tocsr()
-        wider = blocks.aggregate(*_entries(between), _STRONG)
+        wider = blocks.aggregate(*entries(between), _STRONG)
         if wider.max() + 1 == count:
             break
         group = wider[group]

@@ -238,17 +238,6 @@ def weight_matrix(
     return W
 
 
-def _weights(
-    d2: NDArray[np.float64], scale: NDArray[np.float64], other_scale: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Weigh edges: exp(-d^2 / (s_i s_j)), of any scale that is a number."""
-    d = np.sqrt(d2)
-    with np.errstate(over="ignore", invalid="ignore"):
-        exponent = (d / scale) * (d / other_scale)
-    # Infinity times zero: one end is far beyond its scale, the other one's is larger still.
-    return np.exp(-np.where(np.isnan(exponent), np.inf, exponent))
-
-
 def _check_weights(W: csr_array, d2: NDArray[np.float64], scales: NDArray[np.float64]) -> None:
     lost = np.count_nonzero((W.sum(axis=1) == 0) & np.isfinite(d2).any(axis=1))
     if lost:
@@ -260,11 +249,15 @@ def _check_weights(W: csr_array, d2: NDArray[np.float64], scales: NDArray[np.flo
         )
 
 
+def entries(W: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Row starts, columns and values, in the types that the kernels are compiled for."""
+    return W.indptr.astype(np.int64, copy=False), W.indices.astype(np.int32, copy=False), W.data
+
+
 def component_numbers(W: csr_array) -> NDArray[np.int32]:
     """Weakly connected component of each pixel, 0 for the largest, then by decreasing size."""
-    component = edges.connected(
-        W.indptr.astype(np.int64, copy=False), W.indices.astype(np.int32, copy=False)
-    )
+    indptr, indices, _ = entries(W)
+    component = edges.connected(indptr, indices)
     count = int(component.max()) + 1
     by_size = np.argsort(-np.bincount(component, minlength=count), kind="stable")
     position = np.empty(count, dtype=np.int32)
@@ -374,7 +367,7 @@ def _add_edges(
     degree = W.sum(axis=1)[ends]
     weaker = np.where(degree > 0, degree, np.inf).min(axis=0, initial=np.inf)
     least = _LEAST_BRIDGE * np.where(np.isfinite(weaker), weaker, 1.0)
-    weight = np.maximum(_weights(d2, scales[ends[0]], scales[ends[1]]), least)
+    weight = np.maximum(edges.weigh(d2, scales, ends), least)
     # Two components can choose the same bridge: it counts once.
     _, once = np.unique(np.sort(ends, axis=0), axis=1, return_index=True)
     (one, other), weight = ends[:, once], weight[once]

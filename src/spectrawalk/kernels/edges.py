@@ -123,6 +123,26 @@ def count_edges(
     return counts
 
 
+@njit(cache=True, error_model="numpy")
+def _weight(d2: float, scale: float, other_scale: float) -> float:
+    """Weight exp(-d^2 / (s_i s_j)) of an edge, for any scales that are numbers."""
+    d = np.sqrt(d2)
+    exponent = (d / scale) * (d / other_scale)
+    # Infinity times zero: one end is far beyond its scale, the other one's larger still.
+    return 0.0 if np.isnan(exponent) else np.exp(-exponent)
+
+
+@njit(cache=True, error_model="numpy")
+def weigh(
+    d2: NDArray[np.float64], scales: NDArray[np.float64], ends: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Weigh some edges between the pixels `ends`, shape (2, edges)."""
+    weights = np.empty(len(d2))
+    for edge in range(len(d2)):
+        weights[edge] = _weight(d2[edge], scales[ends[0, edge]], scales[ends[1, edge]])
+    return weights
+
+
 @njit(cache=True, parallel=True, error_model="numpy")
 def fill_edges(
     index: NDArray[np.int32],
@@ -145,10 +165,7 @@ def fill_edges(
         size = _row(pixel, index, d2, start, positions, columns, squares)
         indices[row] = columns[:size]
         for edge in range(size):
-            d = np.sqrt(squares[edge])
-            exponent = (d / scales[pixel]) * (d / scales[columns[edge]])
-            # Infinity times zero: one end is far beyond its scale, the other one's larger still.
-            squares[edge] = 0.0 if np.isnan(exponent) else np.exp(-exponent)
+            squares[edge] = _weight(squares[edge], scales[pixel], scales[columns[edge]])
         weights[row] = squares[:size]
 
 
