@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from spectrawalk import SRDL
-from spectrawalk.confidence import confidence_image, mode_margin
+from spectrawalk.confidence import confidence_image, mode_margin, reliability
 from spectrawalk.datasets import make_scene
 
 
@@ -38,3 +38,15 @@ def test_the_image_of_a_fit_is_certain_on_its_modes_and_empty_where_masked():
     assert confidence[mask].min() >= 0
     assert confidence[mask].max() <= 1
     assert confidence.flat[model.modes_] == pytest.approx(1)
+
+
+def test_reliability_rises_where_confidence_tells_right_from_wrong():
+    truth = np.repeat([1, 2], 50)
+    labels = np.repeat([0, 1], 50)
+    labels[::10] = 1 - labels[::10]
+    right = labels == truth - 1
+    told = reliability(truth, labels, np.where(right, 0.9, 0.1), {0: 1, 1: 2})
+    assert told.accuracy.tolist() == [0.0] + [1.0] * 9
+    assert told.confidence[0] == pytest.approx(0.1)
+    unknown = reliability(np.zeros(5, int), np.zeros(5, int), np.ones(5), {0: 1}, groups=1)
+    assert len(unknown.accuracy) == 0

@@ -12,7 +12,7 @@ from spectrawalk.bands import prepare_scene
 from spectrawalk.confidence import confidence_image
 from spectrawalk.datasets import make_scene
 from spectrawalk.report import report_html
-from spectrawalk.report.charts import mode_chart
+from spectrawalk.report.charts import number_chart
 from spectrawalk.report.pictures import thinning
 from spectrawalk.scene import Orthorectification
 
@@ -98,7 +98,7 @@ def test_numbers_beside_an_axis_do_not_push_its_name_off_the_chart():
     model.mode_score_ = np.linspace(9e-4, 1.5e-4, model.mode_score_.size).reshape(
         model.mode_score_.shape
     )
-    svg = mode_chart(model)
+    svg = number_chart(model)
     name = re.search(r"<g[^>]* transform=\"translate\(([\d.-]+) [\d.-]+\) rotate\(-90\)", svg)
     assert float(name[1]) > 8  # points: the height of its letters
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from spectrawalk.parameters import is_automatic
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -37,6 +39,9 @@ def describe_settings(model: Any) -> str:
     """
     n_pairs = len(model.eigenvalues_) if hasattr(model, "eigenvalues_") else None
     parts = [_chosen(model.n_clusters, getattr(model, "n_clusters_", None), "cluster")]
+    if is_automatic(model.get_params()):
+        parts += ["automatic mode: a consensus over a family of runs", _SCALING[model.normalize]]
+        return f"{type(model).__name__}: {', '.join(parts)}"
     if model.radius is not None:
         parts.append(f"window radius {model.radius}")
     parts += [

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 _AT_ONCE = 4_000_000  # distances held in memory: 32 MB
@@ -77,3 +80,51 @@ def confidence_image(
     """
     table = coordinates.reshape(-1, coordinates.shape[-1])
     return mode_margin(table, table[modes]).reshape(coordinates.shape[:-1])
+
+
+class Reliability(NamedTuple):
+    """How often labels are right, over how sure they are, in groups of as many pixels."""
+
+    confidence: NDArray[np.float64]
+    """Mean confidence of each group, from the least sure to the surest."""
+    accuracy: NDArray[np.float64]
+    """Share of its labels that are right."""
+
+
+def reliability(
+    ground_truth: ArrayLike,
+    labels: ArrayLike,
+    confidence: ArrayLike,
+    matching: Mapping[int, int],
+    groups: int = 10,
+) -> Reliability:
+    """Share of right labels over the confidence, where there is ground truth.
+
+    Parameters
+    ----------
+    ground_truth : array of int
+        Class of each pixel, 0 where unknown.
+    labels, confidence : array, same shape
+        Cluster of each pixel, and how sure that is.
+    matching : mapping of int to int
+        Class of each cluster that has one, as in :class:`spectrawalk.Scores`.
+    groups : int
+        At most this many.
+
+    Examples
+    --------
+    >>> curve = reliability([1, 1, 2, 0], [0, 1, 1, 1], [0.9, 0.2, 0.8, 0.1], {0: 1, 1: 2}, 3)
+    >>> curve.confidence.tolist(), curve.accuracy.tolist()
+    ([0.2, 0.8, 0.9], [0.0, 1.0, 1.0])
+    """
+    truth, found, sure = np.asarray(ground_truth), np.asarray(labels), np.asarray(confidence)
+    known = (truth > 0) & (found >= 0) & np.isfinite(sure)
+    right = np.zeros(truth.shape, dtype=bool)
+    for cluster, matched in matching.items():
+        right |= (found == cluster) & (truth == matched)
+    order = np.argsort(sure[known], kind="stable")
+    parts = np.array_split(order, min(groups, len(order))) if len(order) else []
+    return Reliability(
+        np.array([sure[known][part].mean(dtype=np.float64) for part in parts]),
+        np.array([right[known][part].mean() for part in parts]),
+    )

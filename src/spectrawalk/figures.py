@@ -96,7 +96,7 @@ def overview(scene: Scene, model: Any, *, scores: Scores | None = None) -> Figur
     for ax, (title, image) in zip(axes, maps, strict=True):
         draw_map(ax, image, title, origin=origin)
     _draw_modes(axes[-1], model.modes_, labels.shape, colors, origin)
-    draw_mode_curve(curve_axes, model, colors)
+    draw_number_curve(curve_axes, model, colors)
     sizes = np.bincount(labels[labels >= 0], minlength=len(colors))
     draw_spectra(spectra_axes, scene, cluster_spectra(scene, labels), sizes, colors)
     return figure
@@ -371,6 +371,29 @@ def ink_on(color: NDArray[np.float64]) -> str:
     linear = np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
     luminance = linear @ (0.2126, 0.7152, 0.0722)
     return "black" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "white"
+
+
+def draw_number_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:
+    """Draw what speaks for the number of clusters: D_t, or the agreement between views."""
+    if hasattr(model, "evidence_"):
+        draw_stability_curve(ax, model)
+    else:
+        draw_mode_curve(ax, model, colors)
+
+
+def draw_stability_curve(ax: Axes, model: Any) -> None:
+    """Draw how well views of the spectra agree on each number of clusters."""
+    stability = model.evidence_.stability
+    ax.plot(list(stability), list(stability.values()), "o-", color="#0072b2", ms=4, lw=1)
+    K = model.n_clusters_
+    how = ", as the views say" if model.n_clusters == "auto" else ", as asked for"
+    ax.axvline(K, color="0.3", lw=0.8, ls="--", label=f"K = {K}{how}")
+    ax.set_ylim(-0.04, 1.06)
+    ax.set_title("Agreement between views of the spectra", fontsize=10)
+    ax.set_xlabel("number of clusters", fontsize=9)
+    ax.set_ylabel("adjusted Rand index", fontsize=9)
+    ax.tick_params(labelsize=8)
+    ax.legend(fontsize=9, frameon=False, loc="best")
 
 
 def draw_mode_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from spectrawalk.errors import GraphError, ParameterError
@@ -13,6 +14,7 @@ from spectrawalk.parameters import (
     check_seed,
     check_truth,
     is_auto,
+    is_automatic,
     shown,
 )
 from spectrawalk.preparation import NORMALIZATIONS
@@ -22,6 +24,16 @@ if TYPE_CHECKING:
 
 MANY = 10_000_000
 """Numbers up to which the eigenvectors that one may ask for are no burden to any machine."""
+
+_OF_SINGLE_RUNS = (
+    "window",
+    "sigma",
+    "sigma_factor",
+    "symmetrize",
+    "components",
+    "density_bandwidth",
+)
+"""Parameters that the automatic mode does not look at."""
 
 
 def check_parameters(model: DiffusionLearner) -> int:
@@ -47,12 +59,30 @@ def check_parameters(model: DiffusionLearner) -> int:
     check_choice("normalize", model.normalize, NORMALIZATIONS)
     check_choice("window", model.window, ("square", "disk"))
     check_number("jitter", model.jitter, positive=False)
+    if is_automatic(model.get_params()):
+        check_left_to_family(model)
     return check_seed("random_state", model.random_state)
 
 
-def is_automatic(model: DiffusionLearner) -> bool:
-    """Whether a family of runs is asked for: with a radius or time of ``"auto"``."""
-    return is_auto(model.radius) or is_auto(model.time)
+def check_left_to_family(model: DiffusionLearner) -> None:
+    """Refuse settings of a single run that the automatic mode would ignore."""
+    defaults = {
+        name: parameter.default for name, parameter in signature(type(model)).parameters.items()
+    }
+    for name in (
+        "window",
+        "sigma",
+        "sigma_factor",
+        "symmetrize",
+        "components",
+        "density_bandwidth",
+    ):
+        value = getattr(model, name)
+        if name in defaults and value != defaults[name]:
+            raise ParameterError(
+                f"{name}={shown(value)} has no effect in the automatic mode, which chooses it by "
+                "itself; leave it out, or give numbers for radius and time."
+            )
 
 
 def check_labelling(model: DiffusionLearner, n_clusters: Any) -> None:

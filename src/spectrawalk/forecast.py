@@ -1,19 +1,21 @@
 """What a fit needs, told before it starts: memory from the arrays that it holds, time from trials.
 
-``benchmarks/scaling.py`` compares the forecast with what is measured.
+``benchmarks/speed.py`` compares the forecast with what is measured.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from spectrawalk.errors import MemoryShortageError
+from spectrawalk.parameters import is_automatic
 
 PROGRAM = 380_000_000
 """Bytes of the interpreter, the libraries and the compiled kernels.
@@ -30,6 +32,15 @@ _AUTO_PAIRS = 21
 _GUARDS = 8
 """Vectors that the eigensolver carries beside those wanted."""
 
+_FAMILY_BYTES = 600
+"""Bytes per pixel and cluster that a family's labels take where they are joined."""
+
+_MOST_AUTO_CLUSTERS = 12
+"""Clusters that the automatic mode finds at the most when it counts them itself."""
+
+_FAMILY_RUNS = 5
+"""Single runs that a family takes as long as."""
+
 _CGROUP = Path("/sys/fs/cgroup")
 
 _forced: ContextVar[bool] = ContextVar("spectrawalk_forced", default=False)
@@ -42,6 +53,7 @@ def peak_memory(
     *,
     n_eigenpairs: int | str = "auto",
     value_bytes: int = 4,
+    n_family_clusters: int = 0,
 ) -> int:
     """Bytes that a program holds at the most while it fits an image.
 
@@ -55,6 +67,8 @@ def peak_memory(
         M, or ``"auto"``.
     value_bytes : int
         Bytes of a value in the cube.
+    n_family_clusters : int
+        Clusters that the automatic mode looks for; 0 for a single run.
 
     Examples
     --------
@@ -62,33 +76,52 @@ def peak_memory(
     6.3
     """
     cube = n_pixels * n_bands * value_bytes
-    return PROGRAM + cube + working_memory(n_pixels, n_bands, n_neighbors, n_eigenpairs)
+    return (
+        PROGRAM
+        + cube
+        + working_memory(n_pixels, n_bands, n_neighbors, n_eigenpairs, n_family_clusters)
+    )
 
 
 def working_memory(
-    n_pixels: int, n_bands: int, n_neighbors: int = 100, n_eigenpairs: int | str = "auto"
+    n_pixels: int,
+    n_bands: int,
+    n_neighbors: int = 100,
+    n_eigenpairs: int | str = "auto",
+    n_family_clusters: int = 0,
 ) -> int:
     """Bytes that a fit takes at the most, beside the program and the cube."""
     spectra = 8 * n_bands
     lists = 12 * n_neighbors  # neighbours, and their distances
     graph = 12 * _EDGES * n_neighbors
-    pairs = _AUTO_PAIRS if n_eigenpairs == "auto" else int(n_eigenpairs)
+    pairs: float = _AUTO_PAIRS if n_eigenpairs == "auto" else int(n_eigenpairs)
+    if n_family_clusters:
+        pairs = n_family_clusters + 2
     block = 8 * (pairs - 1 + _GUARDS)
     stages = (
         spectra + spectra,  # scaling
         spectra + lists + 4 * n_neighbors + graph,
         spectra + graph + 9 * block,  # three blocks of vectors, their images, and the next ones
         spectra + spectra / 2 + 600,  # density: in single precision, and a tree
+        spectra + _FAMILY_BYTES * n_family_clusters,  # labels of all runs, stacked
     )
     return int(n_pixels * max(stages))
 
 
-def run_time(n_pixels: int, n_bands: int, radius: int = 8) -> float:
-    """Seconds that a fit takes on two cores, to a factor of two."""
+def family_clusters(parameters: Mapping[str, Any]) -> int:
+    """Clusters that an estimator's family of runs looks for, at the most; 0 for a single run."""
+    if not is_automatic(parameters):
+        return 0
+    n_clusters = parameters["n_clusters"]
+    return _MOST_AUTO_CLUSTERS if n_clusters == "auto" else int(n_clusters)
+
+
+def run_time(n_pixels: int, n_bands: int, radius: int = 8, *, family: bool = False) -> float:
+    """Seconds that a fit takes on two cores, to a factor of two; `family`: the automatic mode."""
     window = min((2 * radius + 1) ** 2, n_pixels)
     searched = min(n_pixels, 10_000)
     per_pixel = 8e-5 + 1.5e-10 * window * n_bands + 2e-11 * searched * n_bands
-    return 1 + n_pixels * per_pixel
+    return (1 + n_pixels * per_pixel) * (_FAMILY_RUNS if family else 1)
 
 
 def available_memory() -> int:
@@ -122,12 +155,16 @@ def forced() -> Iterator[None]:
 
 
 def check_memory(
-    n_pixels: int, n_bands: int, n_neighbors: int = 100, n_eigenpairs: int | str = "auto"
+    n_pixels: int,
+    n_bands: int,
+    n_neighbors: int = 100,
+    n_eigenpairs: int | str = "auto",
+    n_family_clusters: int = 0,
 ) -> None:
     """Refuse a fit that the memory is too short for, before it starts."""
     if _forced.get() or os.environ.get("SPECTRAWALK_FORCE"):
         return
-    needed = working_memory(n_pixels, n_bands, n_neighbors, n_eigenpairs)
+    needed = working_memory(n_pixels, n_bands, n_neighbors, n_eigenpairs, n_family_clusters)
     available = available_memory()
     if needed > available:
         raise MemoryShortageError(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.graph import number_pixels
 from spectrawalk.kernels import labels as kernels
 from spectrawalk.kernels.tree import build_tree
 
@@ -76,14 +75,12 @@ def label_pixels(
     rank = np.empty(n, dtype=np.int32)
     rank[ranking] = np.arange(n, dtype=np.int32)
     grid = np.atleast_2d(mask)
-    number = number_pixels(grid)
-    rank_at = np.where(number >= 0, rank[number], np.int32(-1))
     rows, cols = (axis[ranking].astype(np.int32) for axis in np.nonzero(grid))
     by_rank = kernels.two_stage_labels(
         build_tree(np.ascontiguousarray(coordinates[ranking])),
         parent,
         rank[modes].astype(np.int64),
-        rank_at,
+        grid.shape,
         rows,
         cols,
         consensus.radius if mask.ndim == 2 else 0,

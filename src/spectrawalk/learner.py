@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spectrawalk import graph, modes
 from spectrawalk.auto.fitting import AutomaticMixin
+from spectrawalk.auto.views import keep_dark
 from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
 from spectrawalk.errors import FileError, ParameterError, SpectrawalkError
 from spectrawalk.fit_checks import (
@@ -23,11 +24,10 @@ from spectrawalk.fit_checks import (
     check_enough_pixels,
     check_labelling,
     check_parameters,
-    is_automatic,
 )
-from spectrawalk.forecast import check_memory
+from spectrawalk.forecast import check_memory, family_clusters
 from spectrawalk.labeling import Consensus, label_pixels, number_by_size
-from spectrawalk.parameters import is_auto
+from spectrawalk.parameters import is_auto, is_automatic
 from spectrawalk.prediction import FittedSpectra, PredictionMixin, reach_of
 from spectrawalk.preparation import Pixels, Scaling, add_jitter, check_distinct, take_input
 from spectrawalk.presets import paper_settings
@@ -92,7 +92,9 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
             n = len(pixels.spectra)
             check_enough_pixels(self.n_clusters, n)
             check_eigenpairs(self.n_eigenpairs, n)
-            check_memory(n, self.n_features_in_, min(int(self.n_neighbors), n), self.n_eigenpairs)
+            neighbors = min(int(self.n_neighbors), n)
+            family = family_clusters(self.get_params())
+            check_memory(n, self.n_features_in_, neighbors, self.n_eigenpairs, family)
             raw = add_jitter(pixels.spectra, float(self.jitter), seed)
             scaling = Scaling.of(raw, self.normalize)
             spectra = scaling.apply(raw)
@@ -101,8 +103,10 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
             self.exact_density_ = n <= graph.EXACT_SEARCH
             for name in _OF_FAMILY:  # of an earlier fit
                 self.__dict__.pop(name, None)
-            if is_automatic(self):
-                self._fit_family(Pixels(raw, pixels.mask), spectra, seed)
+            if is_automatic(self.get_params()):
+                seen = keep_dark(spectra, raw) if self.normalize == "pixel" else spectra
+                del raw
+                self._fit_family(Pixels(seen, pixels.mask), spectra, seed)
                 self.density_bandwidth_ = self._bandwidth(spectra)
                 self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
                 return self
@@ -157,7 +161,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         labels : ndarray of int32, in the image's shape
         """
         check_is_fitted(self)
-        if is_automatic(self):
+        if is_automatic(self.get_params()):
             raise ParameterError(
                 "relabel works on a single run, not on the consensus of an automatic fit; fit "
                 f"again with n_clusters={n_clusters!r}."
@@ -259,7 +263,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
         if "feature_names_in_" in arrays:  # an array of objects needs pickle
             arrays["feature_names_in_"] = arrays["feature_names_in_"].astype(str)
-        return arrays | self._fitted_spectra.to_arrays()
+        return arrays | self._family_arrays() | self._fitted_spectra.to_arrays()
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> Self:
         """Take back what :meth:`_fitted_arrays` gave."""
@@ -270,6 +274,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
             self.feature_names_in_ = arrays["feature_names_in_"].astype(object)
         self.wavelengths_ = arrays.get("wavelengths_")
         self._fitted_spectra = FittedSpectra.from_arrays(arrays, self.reach_)
+        self._restore_family(arrays)
         return self
 
 
@@ -355,6 +360,6 @@ def read_learner(path: str | Path, kinds: tuple[type[Any], ...]) -> Any:
     model = kind(**saved.parameters)
     try:
         check_parameters(model)
+        return model._restore(saved.arrays)
     except SpectrawalkError as error:
         raise FileError(f"'{path}' is damaged: {error}") from None
-    return model._restore(saved.arrays)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -33,6 +33,11 @@ def shown(value: Any) -> str:
 def is_auto(value: Any) -> bool:
     """Whether a parameter asks for the automatic choice; arrays and the like never do."""
     return isinstance(value, str) and value == "auto"
+
+
+def is_automatic(parameters: Mapping[str, Any]) -> bool:
+    """Whether an estimator is asked for a family of runs: with a radius or time of ``"auto"``."""
+    return is_auto(parameters.get("radius")) or is_auto(parameters.get("time"))
 
 
 def check_integer(name: str, value: Any, minimum: int, *, why: str = "") -> int:

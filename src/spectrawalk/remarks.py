@@ -18,9 +18,11 @@ _VERY_FEW = 5  # pixels in a cluster
 def explain_choice(model: Any) -> str:
     """Say how the number of clusters was found; nothing if it was given.
 
-    The automatic mode has a verdict of its own, which does not come from D_t.
+    The automatic mode has a verdict of its own, which does not come from D_t, in either case.
     """
-    if model.n_clusters != "auto" or hasattr(model, "verdict_"):
+    if hasattr(model, "verdict_"):
+        return f"number of clusters that all views of the spectra agree on: {model.verdict_}"
+    if model.n_clusters != "auto":
         return ""
     scores = model.mode_score_[np.isfinite(model.mode_score_)]
     ratios = find_modes(scores, model.n_clusters_, model.max_clusters).ratios
@@ -81,4 +83,4 @@ def find_doubts(model: Any) -> list[str]:
         doubts.append(
             "the density comes from a limited search, as the scene is large; labels hardly change"
         )
-    return doubts
+    return doubts + getattr(model, "warnings_", [])

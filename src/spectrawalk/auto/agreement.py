@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +28,36 @@ def agreement(first: NDArray[np.integer], second: NDArray[np.integer]) -> float:
     return 2 * (each - _entropy(joint)) / each if each > 0 else 1.0
 
 
-def mean_agreement(runs: Sequence[NDArray[np.integer]]) -> float:
-    """Mean agreement over the pairs of some runs; 1 for a single one."""
-    values = [agreement(a, b) for a, b in combinations(runs, 2)]
-    return float(np.mean(values)) if values else 1.0
+def agreement_across(runs: Sequence[Any], field: str) -> float | None:
+    """Mean agreement of the runs that differ in one field alone; None if there are none.
+
+    Parameters
+    ----------
+    runs : list of Member or Cloud
+        Or of any named tuples with ``labels``.
+    field : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectrawalk.auto.clouds import Cloud
+    >>> labels = np.array([0, 0, 1, 1])
+    >>> runs = [Cloud("spectra", False, 0.0, labels), Cloud("whitened", False, 0.0, 1 - labels)]
+    >>> agreement_across(runs, "view"), agreement_across(runs, "strength")
+    (1.0, None)
+    """
+    alike: dict[tuple[object, ...], list[NDArray[np.integer]]] = {}
+    for run in runs:
+        others = tuple(
+            value for name, value in run._asdict().items() if name not in (field, "labels")
+        )
+        alike.setdefault(others, []).append(run.labels)
+    values = [
+        agreement(first, second)
+        for group in alike.values()
+        for first, second in combinations(group, 2)
+    ]
+    return float(np.mean(values)) if values else None
 
 
 def _entropy(shares: NDArray[np.float64]) -> float:

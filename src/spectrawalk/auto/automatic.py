@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spectrawalk.auto.clouds import cloud_runs
 from spectrawalk.auto.consensus import consensus_of
 from spectrawalk.auto.family import Member, Run, Settings, fine_runs, members_of, solve_graphs
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
 from spectrawalk.auto.structure import Evidence, count_clusters
-from spectrawalk.auto.views import cloud_views, views_of
+from spectrawalk.auto.views import views_of
 from spectrawalk.errors import StructureError
 from spectrawalk.preparation import Pixels
 
@@ -34,23 +35,21 @@ class Automatic(NamedTuple):
 
 def cluster_automatically(
     pixels: Pixels,
-    scaled: NDArray[np.float64],
     n_clusters: int | None,
     max_clusters: int,
     settings: Settings,
     seed: int,
 ) -> Automatic:
     """Cluster without tuning; `n_clusters` None asks for the number of clusters as well."""
-    views = views_of(pixels, scaled)
-    clouds = cloud_views(pixels, scaled)
-    evidence = count_clusters(clouds, max_clusters, seed)
+    views = views_of(pixels)
+    evidence = count_clusters(views, max_clusters, seed)
     k = n_clusters or evidence.n_clusters
     members: list[Member] = []
     fine: list[NDArray[np.int32]] = []
     kept: tuple[Member, Run] | None = None
     n_components = 1
     wanted = settings.n_eigenpairs or max(2, k) + 2
-    for solved in solve_graphs(views, pixels.mask, min(wanted, len(scaled)), settings):
+    for solved in solve_graphs(views, pixels.mask, min(wanted, len(pixels.spectra)), settings):
         n_components = max(n_components, solved.n_components)
         for member, run in members_of(solved, pixels.mask, k, settings):
             members.append(member)
@@ -62,7 +61,9 @@ def cluster_automatically(
             f"no run of the family found {k} clusters that stand apart in diffusion distance; ask "
             "for fewer clusters."
         )
-    runs, remark = trusted_runs(members, clouds, k, seed)
+    # A table has no neighbours, and one view only: nothing to compare.
+    clouds = list(cloud_runs(views, pixels.mask, k, seed)) if pixels.is_image and k > 1 else []
+    runs, remark = trusted_runs(members, clouds)
     labels, confidence = consensus_of(runs, k, seed)
     warnings = fragile_parameters(members) + ([remark] if remark else [])
     return Automatic(

@@ -59,6 +59,7 @@ class Graph(NamedTuple):
     """A graph of the family, solved."""
 
     view: str
+    smoothed: bool
     radius: int | None
     eigenvalues: NDArray[np.float64]
     eigenvectors: NDArray[np.float64]
@@ -71,6 +72,7 @@ class Member(NamedTuple):
     """One run: how it was made, and its labels."""
 
     view: str
+    smoothed: bool
     radius: int | None
     density: str
     extra_eigenpairs: int
@@ -116,11 +118,12 @@ def solve_graphs(
     if mask.ndim == 1 or not settings.windowed:
         factors = {False: (None,), True: (None,)}
     plans = [(view, factor) for view in views for factor in factors[view.smoothed]]
-    densities: dict[str, dict[str, NDArray[np.float64]]] = {}
+    last: View | None = None
+    densities: dict[str, NDArray[np.float64]] = {}
     for view, factor in progress.track("family", plans):
-        if view.name not in densities:
-            densities = {view.name: _densities(view.points, settings.density_neighbors)}
-        yield _solve(view, factor, mask, n_eigenpairs, settings, densities[view.name])
+        if view is not last:
+            last, densities = view, _densities(view.points, settings.density_neighbors)
+        yield _solve(view, factor, mask, n_eigenpairs, settings, densities)
 
 
 def _solve(
@@ -144,7 +147,7 @@ def _solve(
     W = graph.weight_matrix(index, d2, scales)
     W, n_components = graph.bridge_components(W, view.points, mask, scales, radius)
     values, vectors = leading_eigenpairs(W, n_eigenpairs)
-    return Graph(view.name, radius, values, vectors, densities, n_components, index)
+    return Graph(view.name, view.smoothed, radius, values, vectors, densities, n_components, index)
 
 
 def _densities(points: NDArray[np.float64], density_neighbors: int) -> dict[str, Any]:
@@ -196,8 +199,11 @@ def members_of(
                 continue
             found = _leading_modes(p * rho, ranking, n_clusters)
             labels = label_pixels(coordinates, ranking, parent, found, mask, settings.consensus)
+            member = Member(
+                solved.view, solved.smoothed, solved.radius, density, extra or 0, remains, labels
+            )
             yield (
-                Member(solved.view, solved.radius, density, extra or 0, remains, labels),
+                member,
                 Run(coordinates, p, ranking, parent, rho, values, time, solved.neighbors),
             )
 

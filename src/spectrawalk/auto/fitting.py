@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -13,7 +14,8 @@ from spectrawalk.auto import questions
 from spectrawalk.auto.automatic import cluster_automatically
 from spectrawalk.auto.consensus import confidence_of, stack_labels
 from spectrawalk.auto.family import Settings
-from spectrawalk.errors import ParameterError
+from spectrawalk.auto.structure import Evidence
+from spectrawalk.errors import FileError, ParameterError
 from spectrawalk.labeling import Consensus
 from spectrawalk.parameters import check_integer, is_auto
 from spectrawalk.prediction import reach_of
@@ -55,25 +57,27 @@ class AutomaticMixin:
     _runs: NDArray[np.int16]
     """Of those that the consensus was made of, and of finer ones: what questions are made from."""
 
-    def _fit_family(self, raw: Pixels, spectra: NDArray[np.float64], seed: int) -> None:
-        """Cluster by a family of runs; set everything that a fit leaves behind but the spectra."""
+    def _fit_family(self, pixels: Pixels, spectra: NDArray[np.float64], seed: int) -> None:
+        """Cluster by a family of runs; set everything that a fit leaves behind but the spectra.
+
+        `pixels` are as the family is to see them, `spectra` as :meth:`predict` compares them.
+        """
         model: Any = self
         wanted = None if is_auto(model.n_clusters) else int(model.n_clusters)
         found = cluster_automatically(
-            raw,
-            spectra,
+            pixels,
             wanted,
             int(model.max_clusters),
-            family_settings(self, raw.mask),
+            family_settings(self, pixels.mask),
             seed,
         )
         run = found.representative
-        self._mask = raw.mask
+        self._mask = pixels.mask
         model._ranking, model._parent = run.ranking, run.parent
-        model.density_ = raw.to_image(run.density, np.nan)
-        model.rho_ = raw.to_image(run.rho, np.nan)
-        model.mode_score_ = raw.to_image(run.density * run.rho, np.nan)
-        model.coordinates_ = raw.to_image(run.coordinates, np.nan)
+        model.density_ = pixels.to_image(run.density, np.nan)
+        model.rho_ = pixels.to_image(run.rho, np.nan)
+        model.mode_score_ = pixels.to_image(run.density * run.rho, np.nan)
+        model.coordinates_ = pixels.to_image(run.coordinates, np.nan)
         model.eigenvalues_ = run.eigenvalues
         model.time_ = run.time
         model.n_components_ = found.n_components
@@ -93,6 +97,45 @@ class AutomaticMixin:
         model.n_clusters_ = int(labels.max()) + 1
         score = model.mode_score_[self._mask]
         model.modes_ = pixels.flat_index[_leading_pixels(labels, score)]
+
+    def _family_arrays(self) -> dict[str, NDArray[Any]]:
+        """What an automatic fit adds to a saved model; nothing of another fit."""
+        if not hasattr(self, "_runs"):
+            return {}
+        model: Any = self
+        evidence = model.evidence_
+        findings = {
+            "time": model.time_,
+            "verdict": model.verdict_,
+            "warnings": model.warnings_,
+            "n_clusters": evidence.n_clusters,
+            "stability": list(evidence.stability.items()),
+            "classes": [int(value) for value in getattr(model, "classes_", ())],
+        }
+        return {
+            "confidence_": self.confidence_,
+            "_runs": self._runs,
+            "_findings": np.array(json.dumps(findings)),
+        }
+
+    def _restore_family(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`_family_arrays` gave."""
+        if "_findings" not in arrays:
+            return
+        model: Any = self
+        self.confidence_, self._runs = arrays["confidence_"], arrays["_runs"]
+        try:
+            found = json.loads(str(arrays["_findings"]))
+            model.time_, model.verdict_ = float(found["time"]), str(found["verdict"])
+            model.warnings_ = [str(warning) for warning in found["warnings"]]
+            stability = {int(number): float(value) for number, value in found["stability"]}
+            model.evidence_ = Evidence(int(found["n_clusters"]), model.verdict_, stability)
+            if found["classes"]:
+                model.classes_ = np.array(found["classes"], dtype=np.int64)
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+            raise FileError(
+                "its array _findings is not what a fit leaves; save the model again."
+            ) from None
 
     def query(self, budget: int) -> NDArray[np.intp]:
         """Pixels whose classes, told by a person, would help most, the largest groups first.
@@ -156,7 +199,7 @@ class AutomaticMixin:
         if not hasattr(self, "_runs"):
             raise ParameterError(
                 "query and refit_with need the family of an automatic fit; fit with radius='auto' "
-                "and time='auto' first (a model read from a file has no family)."
+                "and time='auto' first."
             )
         return questions.parts_of(list(self._runs), count)
 

@@ -11,16 +11,18 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
-from threadpoolctl import threadpool_limits
 
 from spectrawalk import progress
+from spectrawalk.auto.clouds import kmeans_labels
 from spectrawalk.auto.views import View
 
 LEAST_STABILITY = 0.2
 """Agreement (adjusted Rand index) below which there is no clear structure."""
+
+AS_GOOD = 0.98
+"""Of the numbers whose agreement is this part of the best one's, the largest is taken: few clusters
+are found again more easily than many."""
 
 NEARLY_BEST = 0.9
 """Numbers whose agreement is this part of the best one's are possible as well."""
@@ -51,48 +53,55 @@ def count_clusters(views: list[View], max_clusters: int, seed: int = 0) -> Evide
     Parameters
     ----------
     views : list of View
-        As from :func:`spectrawalk.auto.views.cloud_views`. A single one, of a table, is compared
+        As from :func:`spectrawalk.auto.views.views_of`. A single one, of a table, is compared
         with every second of its coordinates.
     max_clusters : int
     seed : int
 
     Examples
     --------
-    >>> from spectrawalk.auto.views import cloud_views
+    >>> from spectrawalk.auto.views import views_of
     >>> from spectrawalk.datasets import make_scene
-    >>> from spectrawalk.preparation import normalize_spectra, take_pixels
+    >>> from spectrawalk.preparation import Pixels, normalize_spectra, take_pixels
     >>> pixels = take_pixels(make_scene((40, 40), n_classes=3, random_state=1))
-    >>> unit = normalize_spectra(pixels.spectra, "pixel")
-    >>> count_clusters(cloud_views(pixels, unit), 8).n_clusters
+    >>> unit = Pixels(normalize_spectra(pixels.spectra, "pixel"), pixels.mask)
+    >>> count_clusters(views_of(unit), 8).n_clusters
     3
     """
     n = len(views[0].points)
     step = -(-n // SAMPLE)
-    samples = [view.points[::step] for view in views]
-    largest = min(max_clusters, LARGEST_NUMBER, len(samples[0]) - 1)
-    stability = {
+    samples = [view._replace(points=view.points[::step]) for view in views]
+    if len(samples) == 1:
+        samples.append(samples[0]._replace(points=samples[0].points[:, ::2]))
+    largest = min(max_clusters, LARGEST_NUMBER, len(samples[0].points) - 1)
+    found = {
         k: _stability(samples, k, seed) for k in progress.track("count", range(2, largest + 1))
     }
+    stability = {k: (every + like) / 2 for k, (every, like) in found.items()}
+    if max((every for every, _ in found.values()), default=0.0) < LEAST_STABILITY:
+        return Evidence(1, NO_STRUCTURE, stability)
     return Evidence(*_judge(stability), stability)
 
 
-def _stability(samples: list[NDArray[np.float64]], n_clusters: int, seed: int) -> float:
-    with threadpool_limits(limits=1):
-        runs = [
-            KMeans(n_clusters, n_init=2, random_state=seed).fit_predict(points)
-            for points in samples
-        ]
-        if len(runs) == 1:
-            half = samples[0][:, ::2]
-            runs.append(KMeans(n_clusters, n_init=2, random_state=seed).fit_predict(half))
-    return float(np.mean([adjusted_rand_score(a, b) for a, b in combinations(runs, 2)]))
+def _stability(samples: list[View], n_clusters: int, seed: int) -> tuple[float, float]:
+    """Mean agreement over all pairs of views, and over those of like smoothing.
+
+    Views of like smoothing tell best how many clusters there are, but nothing of whether there are
+    any: with few bands they are nearly the same, and in noise agree as well.
+    """
+    runs = [(view, kmeans_labels(view.points, n_clusters, seed, starts=3)) for view in samples]
+    every, like = [], []
+    for (one, first), (other, second) in combinations(runs, 2):
+        every.append(adjusted_rand_score(first, second))
+        if one.smoothed == other.smoothed:
+            like.append(every[-1])
+    return float(np.mean(every)), float(np.mean(like or every))
 
 
 def _judge(stability: dict[int, float]) -> tuple[int, str]:
-    best = max(stability, key=lambda k: stability[k], default=0)
-    if best == 0 or stability[best] < LEAST_STABILITY:
-        return 1, NO_STRUCTURE
-    possible = [k for k, value in stability.items() if value >= NEARLY_BEST * stability[best]]
+    highest = max(stability.values())
+    best = max(k for k, value in stability.items() if value >= AS_GOOD * highest)
+    possible = [k for k, value in stability.items() if value >= NEARLY_BEST * highest]
     if possible == [best]:
         return best, f"{best}, clear"
     return best, f"between {min(possible)} and {max(possible)}, {best} most likely"

@@ -25,55 +25,78 @@ SMOOTHING = 3
 """Width in pixels of the square over which a smoothed view takes the mean."""
 
 
+MOST_PAIRS = 200_000
+"""Pairs of neighbours that the noise is estimated from, at most."""
+
+DARKEST = 1 / 3
+"""Spectra shorter than this part of the median length are not scaled up to the length of others."""
+
+
 class View(NamedTuple):
     """One way to look at the spectra."""
 
     name: str
+    smoothed: bool
     points: NDArray[np.float64]
     """Coordinates of each pixel, shape (n, at most 20); distances between them are spectral."""
-    smoothed: bool
 
 
-def views_of(pixels: Pixels, scaled: NDArray[np.float64]) -> list[View]:
+def views_of(pixels: Pixels) -> list[View]:
     """Views of the pixels; a table, which has no space, has one only.
-
-    Parameters
-    ----------
-    pixels : Pixels
-        With the raw spectra.
-    scaled : ndarray of shape (n, bands)
-        The same spectra, scaled.
 
     Examples
     --------
     >>> from spectrawalk.datasets import make_scene
     >>> from spectrawalk.preparation import take_pixels
-    >>> pixels = take_pixels(make_scene((20, 20), n_bands=30))
-    >>> [view.name for view in views_of(pixels, pixels.spectra)]
-    ['spectra', 'smoothed spectra', 'whitened', 'smoothed whitened']
+    >>> views = views_of(take_pixels(make_scene((20, 20), n_bands=30)))
+    >>> [(view.name, view.smoothed) for view in views]
+    [('spectra', False), ('spectra', True), ('whitened', False), ('whitened', True)]
     """
-    plain = View("spectra", principal_coordinates(scaled), False)
+    spectra, mask = pixels.spectra, pixels.mask
+    plain = View("spectra", False, principal_coordinates(spectra))
     if not pixels.is_image:
         return [plain]
-    components, _ = whitened_components(pixels.spectra, pixels.mask)
+    components, _ = whitened_components(spectra, mask)
     components = np.ascontiguousarray(components[:, :WHITENED])
     views = [
         plain,
-        View("smoothed spectra", principal_coordinates(local_mean(scaled, pixels.mask)), True),
-        View("whitened", components, False),
-        View("smoothed whitened", local_mean(components, pixels.mask), True),
+        View("spectra", True, principal_coordinates(local_mean(spectra, mask), overwrite=True)),
+        View("whitened", False, components),
+        View("whitened", True, local_mean(components, mask)),
     ]
     return [view for view in views if np.ptp(view.points, axis=0).max(initial=0.0) > 0]
 
 
-def cloud_views(pixels: Pixels, scaled: NDArray[np.float64]) -> list[View]:
-    """Views in which only the shape of a spectrum counts, for clusterings that look at no graph."""
-    return views_of(Pixels(scaled, pixels.mask), scaled)
+def keep_dark(unit: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shorten the spectra of unit length that were scaled up too far, and their noise with them.
+
+    Water has a tenth of the light of land: made as long as the others, its spectra are mostly
+    noise, which whitening then takes for structure.
+
+    Parameters
+    ----------
+    unit, raw : ndarray of shape (n, bands)
+        Spectra of length 1, and as they were before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> raw = np.array([[9.0, 0.0], [0.0, 9.0], [1.0, 0.0]])
+    >>> np.linalg.norm(keep_dark(np.sign(raw), raw), axis=1).round(2).tolist()
+    [1.0, 1.0, 0.33]
+    """
+    length = np.linalg.norm(raw, axis=1)
+    least = DARKEST * float(np.median(length))
+    if not length.min() < least:
+        return unit
+    return unit * np.minimum(length / least, 1.0)[:, None]
 
 
-def principal_coordinates(X: NDArray[np.float64]) -> NDArray[np.float64]:
+def principal_coordinates(
+    X: NDArray[np.float64], *, overwrite: bool = False
+) -> NDArray[np.float64]:
     """Project centred spectra onto their leading principal directions, shape (n, at most 20)."""
-    centred = X - X.mean(axis=0)
+    centred = np.subtract(X, X.mean(axis=0), out=X if overwrite else None)
     # One thread: the last bits of a threaded product depend on how many share it.
     with threadpool_limits(limits=1, user_api="blas"):
         _, directions = np.linalg.eigh(centred.T @ centred)
@@ -98,7 +121,8 @@ def local_mean(
     for band in range(X.shape[1]):
         plane[mask] = X[:, band]
         means[:, band] = uniform_filter(plane, width, mode="constant")[mask]
-    return means / share[:, None]
+    means /= share[:, None]
+    return means
 
 
 def whitened_components(
@@ -126,8 +150,8 @@ def whitened_components(
         size = np.square(difference).sum(axis=1)
         difference = difference[size <= np.median(size)]
     n_bands = X.shape[1]
-    centred = X - X.mean(axis=0)
     with threadpool_limits(limits=1, user_api="blas"):
+        centred = X - X.mean(axis=0)
         noise = difference.T @ difference / (2 * max(len(difference), 1))
         # With few pixels the covariance is uncertain: lean on its diagonal.
         lean = n_bands / (n_bands + len(difference))
@@ -136,19 +160,25 @@ def whitened_components(
         if floor == 0:
             return np.zeros((len(X), 1)), np.zeros(1)
         values, directions = np.linalg.eigh(noise + floor * np.eye(n_bands))
-        white = centred @ (directions / np.sqrt(np.maximum(values, floor)))
-        ratios, directions = np.linalg.eigh(white.T @ white / len(X))
-        components = white @ directions[:, : -COORDINATES - 1 : -1]
+        whitening = directions / np.sqrt(np.maximum(values, floor))
+        ratios, directions = np.linalg.eigh(
+            whitening.T @ (centred.T @ centred) @ whitening / len(X)
+        )
+        components = centred @ (whitening @ directions[:, : -COORDINATES - 1 : -1])
     return np.ascontiguousarray(components), ratios[::-1]
 
 
 def neighbor_differences(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Differences between valid pixels that share a side, shape (pairs, bands)."""
+    """Differences between valid pixels that share a side, shape (pairs, bands).
+
+    Of very many pairs, some at equal steps: the covariance of the noise needs no more.
+    """
     number = number_pixels(mask)
     pairs = [
         (first.ravel(), second.ravel())
         for first, second in ((number[1:], number[:-1]), (number[:, 1:], number[:, :-1]))
     ]
     first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
-    both = (first >= 0) & (second >= 0)
+    both = np.flatnonzero((first >= 0) & (second >= 0))
+    both = both[:: max(1, -(-len(both) // MOST_PAIRS))]
     return X[first[both]] - X[second[both]]

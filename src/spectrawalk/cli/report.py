@@ -68,6 +68,7 @@ def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
     """Memory in bytes and time in seconds that a fit is likely to need."""
     from spectrawalk import forecast
 
+    clusters = forecast.family_clusters(parameters)
     size = scene.n_valid, scene.n_bands
     return {
         "memory_bytes": forecast.peak_memory(
@@ -75,9 +76,10 @@ def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
             parameters["n_neighbors"],
             n_eigenpairs=parameters.get("n_eigenpairs", "auto"),
             value_bytes=scene.cube.dtype.itemsize,
+            n_family_clusters=clusters,
         ),
         "available_bytes": forecast.available_memory() + scene.cube.nbytes + forecast.PROGRAM,
-        "seconds": forecast.run_time(*size),
+        "seconds": forecast.run_time(*size, family=clusters > 0),
     }
 
 
@@ -164,14 +166,6 @@ def describe_doubts(console: Console, model: Any) -> None:
 
     for remark in find_doubts(model):
         say(console, remark)
-
-
-def describe_verdict(console: Console, model: Any) -> None:
-    """Print what the automatic mode says of its own result; nothing of other fits."""
-    if hasattr(model, "verdict_"):
-        say(console, f"number of clusters that all views of the spectra agree on: {model.verdict_}")
-        for warning in model.warnings_:
-            say(console, warning)
 
 
 def _class_name(scene: Scene, matched: int | None) -> str:

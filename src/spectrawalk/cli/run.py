@@ -113,7 +113,6 @@ class Run:
         say(console, describe_settings(model) + (f"; {crop}" if crop else ""))
         report.describe_clusters(console, scene, model, scores)
         report.describe_doubts(console, model)
-        report.describe_verdict(console, model)
         if scores is not None:
             report.describe_scores(console, scores)
         report.describe_time(console, {self.method: clock})

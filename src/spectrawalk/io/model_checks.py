@@ -34,7 +34,14 @@ _NEEDED = {
     "scaling_peak": ("f8", "scale"),
     "scaling_length": ("f8", "scale"),
 }
-_OPTIONAL = {"wavelengths_": ("f8", "B"), "feature_names_in_": ("U", "B")}
+_OPTIONAL = {
+    "wavelengths_": ("f8", "B"),
+    "feature_names_in_": ("U", "B"),
+    # Of the automatic mode, with R runs.
+    "confidence_": ("f4", "image"),
+    "_runs": ("i2", "R n"),
+    "_findings": ("U", ""),
+}
 
 
 class DamageError(Exception):
@@ -54,6 +61,7 @@ def check_arrays(arrays: Arrays) -> Arrays:
     _check_values(arrays)
     _check_order(arrays)
     _check_labels(arrays)
+    _check_family(arrays)
     return arrays
 
 
@@ -80,6 +88,7 @@ def _check_kinds(arrays: Arrays) -> None:
         "K": arrays["modes_"].shape,
         "M": arrays["eigenvalues_"].shape,
         "B": arrays["spectra_centre"].shape,
+        "R": arrays["_runs"].shape[:1] if "_runs" in arrays else (),
         "image": mask.shape,
     }
     by_band = scaling.ndim == 0 and str(scaling) == "band"
@@ -147,3 +156,17 @@ def _check_labels(arrays: Arrays) -> None:
     _require(inside, "labels_", "holds labels that are no cluster's")
     _require((modes >= 0) & (modes < labels.size), "modes_", "points outside the image")
     _require(labels.ravel()[modes] == np.arange(n_clusters), "modes_", "is not in its clusters")
+
+
+def _check_family(arrays: Arrays) -> None:
+    """Check what the automatic mode adds: all of it, or nothing."""
+    names = {"confidence_", "_runs", "_findings"}
+    present = names & set(arrays)
+    if not present:
+        return
+    if present != names:
+        raise DamageError(f"it lacks {', '.join(sorted(names - present))}")
+    known = arrays["confidence_"][arrays["_mask"]]
+    _require((known >= 0) & (known <= 1), "confidence_", "holds values outside 0..1")
+    _require(arrays["_runs"] >= 0, "_runs", "holds labels below 0")
+    _require(len(arrays["_runs"]) > 0, "_runs", "is empty")

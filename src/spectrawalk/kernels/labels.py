@@ -15,11 +15,10 @@ MOST_FREQUENT, FIRST_MOST_FREQUENT, MAJORITY = 0, 1, 2
 @njit(cache=True)
 def _consensus(
     votes: NDArray[np.int64],
-    rank_at: NDArray[np.int32],
+    image: NDArray[np.int32],
     row: int,
     col: int,
     radius: int,
-    labels: NDArray[np.int32],
     own: int,
     rule: int,
 ) -> int:
@@ -29,11 +28,10 @@ def _consensus(
     """
     votes[:] = 0
     cast = 0
-    for r in range(max(0, row - radius), min(rank_at.shape[0], row + radius + 1)):
-        for c in range(max(0, col - radius), min(rank_at.shape[1], col + radius + 1)):
-            other = rank_at[r, c]
-            if other >= 0 and labels[other] >= 0 and not (r == row and c == col):
-                votes[labels[other]] += 1
+    for r in range(max(0, row - radius), min(image.shape[0], row + radius + 1)):
+        for c in range(max(0, col - radius), min(image.shape[1], col + radius + 1)):
+            if image[r, c] >= 0 and not (r == row and c == col):
+                votes[image[r, c]] += 1
                 cast += 1
     if own >= 0:
         votes[own] += 1
@@ -57,7 +55,7 @@ def two_stage_labels(
     tree: Tree,
     parent: NDArray[np.int64],
     mode_ranks: NDArray[np.int64],
-    rank_at: NDArray[np.int32],
+    image_shape: tuple[int, int],
     rows: NDArray[np.int32],
     cols: NDArray[np.int32],
     radius: int,
@@ -78,10 +76,10 @@ def two_stage_labels(
         Rank of the diffusion-nearest denser point.
     mode_ranks : (K,)
         Ranks of the modes; the mode number is the label.
-    rank_at : (image rows, image cols)
-        Rank of the pixel there, -1 where masked.
+    image_shape : (int, int)
+        Rows and columns of the image...
     rows, cols : (n,)
-        Place of each point.
+        ...and the place of each point in it.
     radius : int
         Half-width of the consensus window; 0 for no consensus.
     stage1_rule : int
@@ -94,8 +92,11 @@ def two_stage_labels(
     """
     n = len(parent)
     labels = np.full(n, -1, dtype=np.int32)
+    # The same labels where they lie, so that those of a window are near each other in memory.
+    image = np.full(image_shape, -1, dtype=np.int32)
     for label in range(len(mode_ranks)):
-        labels[mode_ranks[label]] = label
+        rank = mode_ranks[label]
+        labels[rank] = image[rows[rank], cols[rank]] = label
     votes = np.zeros(len(mode_ranks), dtype=np.int64)
     leaf = leaves(tree)
     place = np.empty(n, dtype=np.int64)
@@ -114,12 +115,10 @@ def two_stage_labels(
         spectral = labels[source]
         if radius > 0:
             own = spectral if own_vote else -1
-            agreed = _consensus(
-                votes, rank_at, rows[rank], cols[rank], radius, labels, own, stage1_rule
-            )
+            agreed = _consensus(votes, image, rows[rank], cols[rank], radius, own, stage1_rule)
             if agreed >= 0 and agreed != spectral:
                 continue
-        labels[rank] = spectral
+        labels[rank] = image[rows[rank], cols[rank]] = spectral
         enter(tree, lowest, leaf[rank], rank)
 
     for rank in range(n):
@@ -127,6 +126,7 @@ def two_stage_labels(
             continue
         # All denser points have their label by now, the nearest of them included.
         spectral = labels[parent[rank]]
-        agreed = _consensus(votes, rank_at, rows[rank], cols[rank], radius, labels, -1, MAJORITY)
-        labels[rank] = agreed if agreed >= 0 else spectral
+        agreed = _consensus(votes, image, rows[rank], cols[rank], radius, -1, MAJORITY)
+        label = agreed if agreed >= 0 else spectral
+        labels[rank] = image[rows[rank], cols[rank]] = label
     return labels

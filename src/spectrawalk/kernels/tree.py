@@ -70,41 +70,41 @@ def _halve(values: NDArray, order: NDArray, start: int, stop: int, middle: int) 
 
 @njit(cache=True)
 def build_tree(coordinates: NDArray[np.float64]) -> Tree:
-    """Build the tree over points (n, m) whose rank is their row."""
+    """Build the tree over points (n, m) whose rank is their row.
+
+    The points themselves are moved with every split, so that those of a node lie side by side in
+    memory.
+    """
     n, m = coordinates.shape
     room = 4 * (n // LEAF + 1) + 1
     start, stop = np.zeros(room, np.int64), np.zeros(room, np.int64)
     child, parent = np.full(room, -1, np.int64), np.full(room, -1, np.int64)
-    low, high = np.empty((room, m)), np.empty((room, m))
-    order = np.arange(n)
-    values = np.empty(n)
+    low, high = np.full((room, m), np.inf), np.full((room, m), -np.inf)
+    points, rank = coordinates.copy(), np.arange(n)
     stop[0] = n
     count, node = 1, 0
     while node < count:
         first, last = start[node], stop[node]
-        for d in range(m):
-            low[node, d], high[node, d] = np.inf, -np.inf
         for position in range(first, last):
             for d in range(m):
-                value = coordinates[order[position], d]
-                low[node, d] = min(low[node, d], value)
-                high[node, d] = max(high[node, d], value)
+                low[node, d] = min(low[node, d], points[position, d])
+                high[node, d] = max(high[node, d], points[position, d])
         if last - first > LEAF:
             widest = np.argmax(high[node] - low[node])
-            for position in range(first, last):
-                values[order[position]] = coordinates[order[position], widest]
-            middle = (first + last) // 2
-            _halve(values, order, first, last, middle)
+            order, middle = np.arange(last - first), (last - first) // 2
+            _halve(points[first:last, widest].copy(), order, 0, last - first, middle)
+            points[first:last] = points[first:last][order]
+            rank[first:last] = rank[first:last][order]
             child[node] = count
             for side in range(2):
                 parent[count] = node
-                start[count] = first if side == 0 else middle
-                stop[count] = middle if side == 0 else last
+                start[count] = first + middle * side
+                stop[count] = last if side else first + middle
                 count += 1
         node += 1
     return Tree(
-        coordinates[order],
-        order,
+        points,
+        rank,
         start[:count].copy(),
         stop[:count].copy(),
         child[:count].copy(),

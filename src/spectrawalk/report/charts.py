@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrawalk.figures import draw_mode_curve, figure_and_patch
+from spectrawalk.confidence import Reliability
+from spectrawalk.figures import draw_number_curve, figure_and_patch
 from spectrawalk.mean_spectra import cluster_spectra, draw_spectra
 from spectrawalk.palette import cluster_colors
 from spectrawalk.scene import Scene
@@ -35,10 +36,10 @@ def spectra_chart(scene: Scene, model: Any) -> str:
     return _draw(draw, "spectra", (11.0, 3.9))
 
 
-def mode_chart(model: Any) -> str:
-    """Sorted D_t, from which the modes are taken."""
+def number_chart(model: Any) -> str:
+    """What speaks for the number of clusters."""
     return _draw(
-        lambda ax: draw_mode_curve(ax, model, cluster_colors(model.n_clusters_)),
+        lambda ax: draw_number_curve(ax, model, cluster_colors(model.n_clusters_)),
         "modes",
         (4.5, 3.3),
     )
@@ -65,6 +66,21 @@ def eigenvalue_chart(model: Any) -> str:
         ax.legend(fontsize=9, frameon=False)
 
     return _draw(draw, "eigenvalues", (4.5, 3.3))
+
+
+def reliability_chart(curve: Reliability) -> str:
+    """Share of right labels over the confidence, in groups of as many pixels."""
+
+    def draw(ax: Axes) -> None:
+        ax.plot(curve.confidence, curve.accuracy, "o-", color="#0072b2", ms=4, lw=1)
+        ax.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.06))
+        ax.set_title("Reliability", fontsize=10)
+        ax.set_xlabel("mean confidence of a tenth of the pixels", fontsize=9)
+        ax.set_ylabel("share of right labels", fontsize=9)
+        ax.tick_params(labelsize=8)
+        ax.grid(alpha=0.3)
+
+    return _draw(draw, "reliability", (4.5, 3.3))
 
 
 def _draw(draw: Callable[[Axes], None], name: str, size: tuple[float, float]) -> str:

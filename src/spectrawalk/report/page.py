@@ -14,10 +14,16 @@ from numpy.typing import NDArray
 from spectrawalk.captions import areas as in_words
 from spectrawalk.captions import count, describe_crop, describe_settings
 from spectrawalk.cluster_map import ClusterMap, map_of, to_map_grid
+from spectrawalk.confidence import reliability
 from spectrawalk.figures import principal_component
 from spectrawalk.io.run_record import record_json
 from spectrawalk.remarks import explain_choice, find_doubts
-from spectrawalk.report.charts import eigenvalue_chart, mode_chart, spectra_chart
+from spectrawalk.report.charts import (
+    eigenvalue_chart,
+    number_chart,
+    reliability_chart,
+    spectra_chart,
+)
 from spectrawalk.report.pictures import (
     labels_picture,
     shades_picture,
@@ -74,7 +80,7 @@ def report_html(
         _clusters(scene, cluster_map, on_map, scores),
         _section("Spectra of the clusters", spectra_chart(scene, model)),
         _number(model),
-        _agreement(scores),
+        _agreement(scene, model, confidence, scores),
         _used(scene),
         _how(scene, model, record),
     ]
@@ -220,19 +226,24 @@ def _number(model: Any) -> str:
     listed = "".join(f"<li>{escape(_capital(each))}.</li>" for each in remarks if each)
     return _section(
         "Number of clusters",
-        f'<div class="pair">{mode_chart(model)}{eigenvalue_chart(model)}</div>'
+        f'<div class="pair">{number_chart(model)}{eigenvalue_chart(model)}</div>'
         + (f'<ul class="remarks">{listed}</ul>' if listed else ""),
     )
 
 
-def _agreement(scores: Scores | None) -> str:
-    if scores is None:
+def _agreement(
+    scene: Scene, model: Any, confidence: NDArray[np.floating], scores: Scores | None
+) -> str:
+    if scores is None or scene.ground_truth is None:
         return ""
     names = ("OA", "AA", "kappa", "NMI", "ARI", "purity")
     values = [f"{getattr(scores, name.lower()):.3f}" for name in names]
     table = _table(names, [values], numbers=range(len(names)))
+    curve = reliability(scene.ground_truth, model.labels_, confidence, scores.matching)
     return _section(
-        "Agreement with the ground truth", f"{table}<p class='soft'>{scores.n_pixels:,} pixels</p>"
+        "Agreement with the ground truth",
+        f"{table}<p class='soft'>{scores.n_pixels:,} pixels</p>"
+        f'<div class="pair">{reliability_chart(curve)}</div>',
     )
 
 

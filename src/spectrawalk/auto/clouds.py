@@ -1,0 +1,127 @@
+"""Clouds: clusterings of the spectra without a graph, plain and with a say of the neighbours.
+
+Where classes are compact clouds of spectra, scattered over the image in many patches, K-means finds
+them and walks in windows do not. K-means alone is blind to space: a pixel's neighbours get a vote,
+from a weak one to a strong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import convolve
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from spectrawalk.auto.views import View
+
+STRENGTHS = (1.0, 2.0, 4.0)
+"""Say of a neighbour, from weak to strong: log-odds that its membership adds."""
+
+SAMPLE = 10_000
+"""Pixels that the means are fitted on, evenly spaced; all others go to the nearest mean."""
+
+_MOST_STEPS = 25
+_SETTLED = 1e-3
+_NEIGHBORS = np.array([[0.5**0.5, 1, 0.5**0.5], [1, 0, 1], [0.5**0.5, 1, 0.5**0.5]])
+"""Weights of the eight neighbours, by their distance."""
+
+
+class Cloud(NamedTuple):
+    """One clustering: how it was made, and its labels."""
+
+    view: str
+    smoothed: bool
+    """Whether it was made, or started, in the smoothed view."""
+    strength: float
+    """Say of the neighbours; 0 for plain K-means."""
+    labels: NDArray[np.int32]
+
+
+def cloud_runs(
+    views: list[View], mask: NDArray[np.bool_], n_clusters: int, seed: int
+) -> Iterator[Cloud]:
+    """K-means in every view, and from there K-means with neighbours in the view not smoothed."""
+    plain = {view.name: view.points for view in views if not view.smoothed}
+    for view in views:
+        labels = kmeans_labels(view.points, n_clusters, seed)
+        yield Cloud(view.name, view.smoothed, 0.0, labels)
+        for strength in STRENGTHS:
+            voted = spatial_kmeans(plain[view.name], mask, labels, strength)
+            yield Cloud(view.name, view.smoothed, strength, voted)
+
+
+def kmeans_labels(
+    points: NDArray[np.float64], n_clusters: int, seed: int, starts: int = 10
+) -> NDArray[np.int32]:
+    """Labels by K-means, whose means are fitted on a sample of a large image."""
+    sample = points[:: -(-len(points) // SAMPLE)]
+    with threadpool_limits(limits=1):  # sums of several threads differ in their last bits
+        found = KMeans(n_clusters, n_init=starts, random_state=seed).fit(sample)
+        return found.predict(points).astype(np.int32)
+
+
+def spatial_kmeans(
+    points: NDArray[np.float64],
+    mask: NDArray[np.bool_],
+    labels: NDArray[np.int32],
+    strength: float,
+) -> NDArray[np.int32]:
+    """K-means in which the eight neighbours of a pixel have a say: a hidden Markov random field.
+
+    A pixel's membership in a cluster is proportional to exp(-d^2 / 2 s^2 + strength * v), with the
+    distance d to the cluster's mean, the spread s inside clusters, and the votes v of its
+    neighbours: the sum of their memberships, by distance. Means, spread and memberships are worked
+    out in turn.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, m)
+    mask : ndarray of bool, shape (rows, cols)
+        Where they lie.
+    labels : ndarray of int, shape (n,)
+        Where to start.
+    strength : float
+        Say of a neighbour; 0 for none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.repeat([[0.0, 1.0]], 5, axis=1).repeat(5, axis=0)  # left 0, right 1
+    >>> image[2, 2] = 0.52
+    >>> points, mask = image.reshape(-1, 1), np.ones((5, 10), dtype=bool)
+    >>> start = (points[:, 0] > 0.5).astype(np.int32)
+    >>> spatial_kmeans(points, mask, start, 0.0).reshape(5, 10)[2].tolist()
+    [0, 0, 1, 0, 0, 1, 1, 1, 1, 1]
+    >>> spatial_kmeans(points, mask, start, 4.0).reshape(5, 10)[2].tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    """
+    squares = np.square(points).sum(axis=1)[:, None]
+    membership = np.eye(int(labels.max()) + 1)[labels]
+    with threadpool_limits(limits=1, user_api="blas"):
+        for _ in range(_MOST_STEPS):
+            size = np.maximum(membership.sum(axis=0), 1e-9)
+            means = (membership.T @ points) / size[:, None]
+            d2 = np.maximum(squares - 2 * points @ means.T + np.square(means).sum(axis=1), 0)
+            scatter = (points.T @ points - (means.T * size) @ means) / len(points)
+            # As wide as in the directions that hold the scatter, not in all those that hold little.
+            spread = np.square(scatter).sum() / max(float(np.trace(scatter)), 1e-300)
+            score = strength * _votes(membership, mask) - d2 / max(2 * spread, 1e-300)
+            score -= score.max(axis=1, keepdims=True)
+            before, membership = membership, np.exp(score)
+            membership /= membership.sum(axis=1, keepdims=True)
+            if np.abs(membership - before).max() < _SETTLED:
+                break
+    return membership.argmax(axis=1).astype(np.int32)
+
+
+def _votes(membership: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Sum of the neighbours' memberships, shape (n, K)."""
+    votes, plane = np.empty_like(membership), np.zeros(mask.shape)
+    for cluster, column in enumerate(membership.T):
+        plane[mask] = column
+        votes[:, cluster] = convolve(plane, _NEIGHBORS, mode="constant")[mask]
+    return votes
