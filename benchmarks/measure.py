@@ -144,7 +144,7 @@ def products(cube: np.ndarray) -> dict:
     from threadpoolctl import threadpool_limits
 
     from spectrawalk import graph
-    from spectrawalk.kernels.neighbors import TILE
+    from spectrawalk.kernels.windows import TILE
 
     X = spectra(cube)
     rows, cols, bands = cube.shape

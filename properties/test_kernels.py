@@ -12,8 +12,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from spectrawalk import graph, modes
-from spectrawalk.kernels import edges, reference, tree
-from spectrawalk.kernels import neighbors as kernels
+from spectrawalk.kernels import edges, reference, tree, windows
 from spectrawalk.labeling import STAGE1_RULES, Consensus, label_pixels
 
 
@@ -135,7 +134,7 @@ def test_nearest_outside(image, data):
     radius = data.draw(st.integers(1, 10))
     pixels = np.flatnonzero(data.draw(hnp.arrays(bool, n, elements=st.booleans())))
     rows, cols = (axis.astype(np.int32) for axis in np.nonzero(mask))
-    found = kernels.nearest_outside(X, graph.number_pixels(mask), rows, cols, group, pixels, radius)
+    found = windows.nearest_outside(X, graph.number_pixels(mask), rows, cols, group, pixels, radius)
     expected = reference.nearest_outside(X, mask, group, pixels, radius)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])

@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from spectrawalk import progress
 from spectrawalk.errors import GraphError
-from spectrawalk.kernels import edges
-from spectrawalk.kernels import neighbors as kernels
+from spectrawalk.kernels import edges, neighbors, windows
+from spectrawalk.kernels.selection import to_single
 from spectrawalk.kernels.tree import build_tree
 
 LEADING = 12
@@ -72,15 +72,15 @@ def window_neighbors(
     number = number_pixels(mask)
     middle = X.mean(axis=0)
     scale = _to_unit(X)
-    tile, pixels_above = kernels.TILE, np.concatenate([[0], mask.sum(axis=1).cumsum()])
+    tile, pixels_above = windows.TILE, np.concatenate([[0], mask.sum(axis=1).cumsum()])
     work = tile * mask.shape[1] * _window_size(mask.shape, radius) * X.shape[1]
     # One thread in a product: the tiles share the cores.
     with threadpool_limits(limits=1, user_api="blas"):
         for start, stop in progress.in_steps("neighbours", -(-len(mask) // tile), work):
             top, bottom = max(0, start * tile - radius), min(len(mask), stop * tile + radius)
             first, last = pixels_above[top], pixels_above[bottom]
-            single, squares = kernels.to_single(X, np.arange(first, last), middle, scale)
-            kernels.window_neighbors(
+            single, squares = to_single(X, np.arange(first, last), middle, scale)
+            windows.window_neighbors(
                 X, single, squares, first, number, start, stop, radius, window == "disk", index, d2
             )
     return index, d2
@@ -120,13 +120,13 @@ def global_neighbors(
     middle, scale = X.mean(axis=0), _to_unit(X)
     leads, slack = _leading_coordinates(X, middle, scale)
     tree = build_tree(leads)
-    single, squares = kernels.to_single(X, tree.rank, middle, scale)
-    nodes = kernels.parts(tree, kernels.BLOCK)
-    work = kernels.BLOCK * min(budget, n) * X.shape[1] / 4  # a product is faster than a sum
+    single, squares = to_single(X, tree.rank, middle, scale)
+    nodes = neighbors.parts(tree, neighbors.BLOCK)
+    work = neighbors.BLOCK * min(budget, n) * X.shape[1] / 4  # a product is faster than a sum
     # One thread in a product: the nodes share the cores.
     with threadpool_limits(limits=1, user_api="blas"):
         for start, stop in progress.in_steps(stage, len(nodes), work):
-            kernels.global_neighbors(
+            neighbors.global_neighbors(
                 tree, X, single, squares, slack, max(budget, k), nodes[start:stop], index, d2
             )
     return index, d2
@@ -351,7 +351,7 @@ def _nearest_outside(
     """Nearest spectrum of another group around each of some pixels, in steps."""
     work = _window_size(place.number.shape, reach) * X.shape[1]
     found = [
-        kernels.nearest_outside(
+        windows.nearest_outside(
             X, place.number, place.rows, place.cols, group, pixels[start:stop], reach
         )
         for start, stop in progress.ranges(len(pixels), work)

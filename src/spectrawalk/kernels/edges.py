@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from spectrawalk.kernels.selection import places_by_value
+
 
 @njit(cache=True)
 def incoming(
@@ -45,25 +47,6 @@ def incoming(
 
 
 @njit(cache=True)
-def _order(values: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Places of the values by increasing value, equal ones in the order they are in.
-
-    Each is put where the number of those before it says: quadratic, but the machine counts several
-    at once, which is faster than a cleverer sort up to hundreds.
-    """
-    order = np.empty(len(values), np.int32)
-    for one in range(len(values)):
-        value = values[one]
-        before = np.int32(0)
-        for other in range(one):
-            before += np.int32(values[other] <= value)
-        for other in range(one + 1, len(values)):
-            before += np.int32(values[other] < value)
-        order[before] = one
-    return order
-
-
-@njit(cache=True)
 def _row(
     pixel: int,
     index: NDArray[np.int32],
@@ -75,7 +58,8 @@ def _row(
 ) -> int:
     """Union of a pixel's own neighbours and those that name it, by increasing index; its size."""
     k = index.shape[1]
-    own = _order(index[pixel])
+    own = np.empty(k, np.int32)
+    places_by_value(index[pixel], k, own)
     mine = 0
     while mine < k and index[pixel, own[mine]] < 0:
         mine += 1
