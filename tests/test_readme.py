@@ -22,12 +22,15 @@ def blocks(language):
 
 def test_the_python_of_the_readme_runs(here):
     write_scene("scene.hdr", make_scene((20, 16), n_bands=10, n_classes=3, random_state=0))
-    first, own_file, _ = blocks("python")  # the third is run by test_cli_reproduce.py
+    first, own_file, automatic, _ = blocks("python")  # the last is run by test_cli_reproduce.py
     names = {}
     exec(first, names)
     assert f"{names['score'](names['scene'].ground_truth, names['model'].labels_).oa:.3f}" in first
     exec(own_file, {})
     assert Path("labels.tif").exists()
+    names = {}
+    exec(automatic, names)
+    assert names["model"].labels_.shape == (50, 25)
 
 
 def test_the_commands_of_the_readme_exist():
