@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from spectrawalk.parameters import is_automatic
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -37,6 +35,8 @@ def describe_settings(model: Any) -> str:
     >>> describe_settings(DL())  # doctest: +ELLIPSIS
     'DL: auto clusters, 100 neighbours, sigma 1, symmetric graph, auto eigenpairs, time 30, ...'
     """
+    from spectrawalk.parameters import is_automatic
+
     n_pairs = len(model.eigenvalues_) if hasattr(model, "eigenvalues_") else None
     parts = [_chosen(model.n_clusters, getattr(model, "n_clusters_", None), "cluster")]
     if is_automatic(model.get_params()):

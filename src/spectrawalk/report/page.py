@@ -17,6 +17,7 @@ from spectrawalk.cluster_map import ClusterMap, map_of, to_map_grid
 from spectrawalk.confidence import reliability
 from spectrawalk.figures import principal_component
 from spectrawalk.io.run_record import record_json
+from spectrawalk.parameters import is_automatic
 from spectrawalk.remarks import explain_choice, find_doubts
 from spectrawalk.report.charts import (
     eigenvalue_chart,
@@ -76,7 +77,7 @@ def report_html(
     cluster_map = map_of(scene, model.labels_, model.n_clusters_)
     on_map = to_map_grid(scene, confidence, np.nan)
     sections = [
-        _maps(scene, cluster_map, on_map, scores),
+        _maps(scene, model, cluster_map, on_map, scores),
         _clusters(scene, cluster_map, on_map, scores),
         _section("Spectra of the clusters", spectra_chart(scene, model)),
         _number(model),
@@ -139,7 +140,11 @@ def _subtitle(scene: Scene, model: Any, record: Mapping[str, Any]) -> str:
 
 
 def _maps(
-    scene: Scene, cluster_map: ClusterMap, confidence: NDArray[np.floating], scores: Scores | None
+    scene: Scene,
+    model: Any,
+    cluster_map: ClusterMap,
+    confidence: NDArray[np.floating],
+    scores: Scores | None,
 ) -> str:
     step = thinning(cluster_map.labels.shape)
     thin = (slice(None, None, step), slice(None, None, step))
@@ -153,7 +158,12 @@ def _maps(
         (
             "Confidence",
             shades_picture(confidence, 0, 1, "viridis"),
-            'margin between the two nearest modes, <span class="whole">0 <span class="scale" '
+            (
+                "agreement of the runs"
+                if is_automatic(model.get_params())
+                else "margin between the two nearest modes"
+            )
+            + ', <span class="whole">0 <span class="scale" '
             'style="background: linear-gradient(90deg, #440154, #3b528b, #21918c, #5ec962, '
             '#fde725)"></span> 1</span>',
         ),
@@ -243,7 +253,7 @@ def _agreement(
     return _section(
         "Agreement with the ground truth",
         f"{table}<p class='soft'>{scores.n_pixels:,} pixels</p>"
-        f'<div class="pair">{reliability_chart(curve)}</div>',
+        f'<div class="half">{reliability_chart(curve)}</div>',
     )
 
 
