@@ -59,7 +59,7 @@ def check_parameters(model: DiffusionLearner) -> int:
     check_choice("normalize", model.normalize, NORMALIZATIONS)
     check_choice("window", model.window, ("square", "disk"))
     check_number("jitter", model.jitter, positive=False)
-    if is_automatic(model.get_params()):
+    if is_automatic(model.radius, model.time):
         check_left_to_family(model)
     return check_seed("random_state", model.random_state)
 

@@ -110,7 +110,7 @@ def working_memory(
 
 def family_clusters(parameters: Mapping[str, Any]) -> int:
     """Clusters that an estimator's family of runs looks for, at the most; 0 for a single run."""
-    if not is_automatic(parameters):
+    if not is_automatic(parameters.get("radius"), parameters.get("time")):
         return 0
     n_clusters = parameters["n_clusters"]
     return _MOST_AUTO_CLUSTERS if n_clusters == "auto" else int(n_clusters)

@@ -103,7 +103,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
             self.exact_density_ = n <= graph.EXACT_SEARCH
             for name in _OF_FAMILY:  # of an earlier fit
                 self.__dict__.pop(name, None)
-            if is_automatic(self.get_params()):
+            if is_automatic(self.radius, self.time):
                 seen = keep_dark(spectra, raw) if self.normalize == "pixel" else spectra
                 del raw
                 self._fit_family(Pixels(seen, pixels.mask), spectra, seed)
@@ -161,7 +161,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         labels : ndarray of int32, in the image's shape
         """
         check_is_fitted(self)
-        if is_automatic(self.get_params()):
+        if is_automatic(self.radius, self.time):
             raise ParameterError(
                 "relabel works on a single run, not on the consensus of an automatic fit; fit "
                 f"again with n_clusters={n_clusters!r}."

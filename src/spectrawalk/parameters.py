@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -35,9 +35,9 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def is_automatic(parameters: Mapping[str, Any]) -> bool:
-    """Whether an estimator is asked for a family of runs: with a radius or time of ``"auto"``."""
-    return is_auto(parameters.get("radius")) or is_auto(parameters.get("time"))
+def is_automatic(radius: Any, time: Any) -> bool:
+    """Whether a family of runs is asked for, by a radius or time of ``"auto"``."""
+    return is_auto(radius) or is_auto(time)
 
 
 def check_integer(name: str, value: Any, minimum: int, *, why: str = "") -> int:

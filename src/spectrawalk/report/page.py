@@ -160,7 +160,7 @@ def _maps(
             shades_picture(confidence, 0, 1, "viridis"),
             (
                 "agreement of the runs"
-                if is_automatic(model.get_params())
+                if is_automatic(model.radius, model.time)
                 else "margin between the two nearest modes"
             )
             + ', <span class="whole">0 <span class="scale" '
