@@ -62,7 +62,7 @@ def main() -> None:
         cube = f"{folder}/small.npy"
         subprocess.run([python, "-c", SMALL, cube], check=True)
         small = [python, "-m", "spectrawalk", "cluster", cube, "-k", "2", "-o", f"{folder}/small"]
-        small += ["--no-report"]
+        small += ["--no-report", "--overwrite"]
         subprocess.run(small, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         print(json.dumps(timed("second run, 400 pixels, from start to end", small, repeat=3)))
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
