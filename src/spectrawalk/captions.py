@@ -49,7 +49,7 @@ def describe_settings(model: Any) -> str:
         f"sigma {model.sigma if isinstance(model.sigma, str) else format(model.sigma, 'g')}",
         "directed graph" if model.symmetrize is None else "symmetric graph",
         _chosen(model.n_eigenpairs, n_pairs, "eigenpair"),
-        f"time {model.time if isinstance(model.time, str) else format(model.time, 'g')}",
+        f"time {model.time:g}",
     ]
     if model.consensus_radius:
         parts.append(f"consensus radius {model.consensus_radius}")

@@ -122,9 +122,10 @@ def reliability(
     right = np.zeros(truth.shape, dtype=bool)
     for cluster, matched in matching.items():
         right |= (found == cluster) & (truth == matched)
-    order = np.argsort(sure[known], kind="stable")
+    sure, right = sure[known], right[known]
+    order = np.argsort(sure, kind="stable")
     parts = np.array_split(order, min(groups, len(order))) if len(order) else []
     return Reliability(
-        np.array([sure[known][part].mean(dtype=np.float64) for part in parts]),
-        np.array([right[known][part].mean() for part in parts]),
+        np.array([sure[part].mean(dtype=np.float64) for part in parts]),
+        np.array([right[part].mean() for part in parts]),
     )

@@ -69,14 +69,7 @@ def check_left_to_family(model: DiffusionLearner) -> None:
     defaults = {
         name: parameter.default for name, parameter in signature(type(model)).parameters.items()
     }
-    for name in (
-        "window",
-        "sigma",
-        "sigma_factor",
-        "symmetrize",
-        "components",
-        "density_bandwidth",
-    ):
+    for name in _OF_SINGLE_RUNS:
         value = getattr(model, name)
         if name in defaults and value != defaults[name]:
             raise ParameterError(

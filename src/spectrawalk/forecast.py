@@ -94,7 +94,7 @@ def working_memory(
     spectra = 8 * n_bands
     lists = 12 * n_neighbors  # neighbours, and their distances
     graph = 12 * _EDGES * n_neighbors
-    pairs: float = _AUTO_PAIRS if n_eigenpairs == "auto" else int(n_eigenpairs)
+    pairs = _AUTO_PAIRS if n_eigenpairs == "auto" else int(n_eigenpairs)
     if n_family_clusters:
         pairs = n_family_clusters + 2
     block = 8 * (pairs - 1 + _GUARDS)

@@ -46,17 +46,16 @@ def cluster_automatically(
     k = n_clusters or evidence.n_clusters
     members: list[Member] = []
     fine: list[NDArray[np.int32]] = []
-    kept: tuple[Member, Run] | None = None
+    first: Run | None = None
     n_components = 1
     wanted = settings.n_eigenpairs or max(2, k) + 2
     for solved in solve_graphs(views, pixels.mask, min(wanted, len(pixels.spectra)), settings):
         n_components = max(n_components, solved.n_components)
         for member, run in members_of(solved, pixels.mask, k, settings):
             members.append(member)
-            # The first one is on the plain spectra, as a single fit would be.
-            kept = kept or (member, run)
+            first = first or run  # on the plain spectra, as a single fit would be
         fine += fine_runs(solved, pixels.mask, k, settings)
-    if kept is None:
+    if first is None:
         raise StructureError(
             f"no run of the family found {k} clusters that stand apart in diffusion distance; ask "
             "for fewer clusters."
@@ -73,6 +72,6 @@ def cluster_automatically(
         warnings,
         members,
         runs + fine,
-        kept[1],
+        first,
         n_components,
     )

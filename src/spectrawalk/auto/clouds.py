@@ -102,11 +102,12 @@ def spatial_kmeans(
     squares = np.square(points).sum(axis=1)[:, None]
     membership = np.eye(int(labels.max()) + 1)[labels]
     with threadpool_limits(limits=1, user_api="blas"):
+        total = points.T @ points
         for _ in range(_MOST_STEPS):
             size = np.maximum(membership.sum(axis=0), 1e-9)
             means = (membership.T @ points) / size[:, None]
             d2 = np.maximum(squares - 2 * points @ means.T + np.square(means).sum(axis=1), 0)
-            scatter = (points.T @ points - (means.T * size) @ means) / len(points)
+            scatter = (total - (means.T * size) @ means) / len(points)
             # As wide as in the directions that hold the scatter, not in all those that hold little.
             spread = np.square(scatter).sum() / max(float(np.trace(scatter)), 1e-300)
             score = strength * _votes(membership, mask) - d2 / max(2 * spread, 1e-300)

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
+from spectrawalk.labeling import number_by_size
+
 GROUPS_PER_CLUSTER = 6
 """Small groups that K-means makes of the pixels, per cluster wanted."""
 
@@ -52,7 +54,8 @@ def consensus_of(runs: Sequence[NDArray[np.integer]], n_clusters: int, seed: int
     stacked = stack_labels(runs)
     group = small_groups(stacked, GROUPS_PER_CLUSTER * n_clusters, seed)
     size, middle = group_means(stacked, group)
-    labels = _by_size(join_groups(middle @ middle.T, size, n_clusters)[group])
+    joined = join_groups(middle @ middle.T, size, n_clusters)[group]
+    labels, _ = number_by_size(joined.astype(np.int32), np.unique(joined))
     return Agreement(labels, confidence_of(stacked, labels))
 
 
@@ -135,10 +138,3 @@ def confidence_of(stacked: NDArray[np.float32], labels: NDArray[np.integer]) -> 
     similarity[rows, labels] = -np.inf
     other = np.maximum(similarity.max(axis=1), 0.0)
     return np.clip(own - other, 0.0, 1.0).astype(np.float32)
-
-
-def _by_size(labels: NDArray[np.intp]) -> NDArray[np.int32]:
-    order = np.argsort(-np.bincount(labels), kind="stable")
-    number = np.empty(len(order), dtype=np.int32)
-    number[order] = np.arange(len(order), dtype=np.int32)
-    return number[labels]

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from spectrawalk import progress
-from spectrawalk.auto.clouds import kmeans_labels
+from spectrawalk.auto.clouds import SAMPLE, kmeans_labels
 from spectrawalk.auto.views import View
 
 LEAST_STABILITY = 0.2
@@ -29,9 +29,6 @@ NEARLY_BEST = 0.9
 
 LARGEST_NUMBER = 12
 """Numbers above this are not tried: agreement cannot tell them apart."""
-
-SAMPLE = 10_000
-"""Pixels that are looked at, evenly spaced: the number of clusters needs no more."""
 
 NO_STRUCTURE = "no clear structure"
 
