@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from spectrawalk import SRDL, score
+from spectrawalk.confidence import reliability
 from spectrawalk.datasets import load_scene, make_scene
 from spectrawalk.preparation import normalize_spectra, take_pixels
 
@@ -100,20 +101,10 @@ def show_scenes() -> None:
 
 def errors_by_confidence(model, truth) -> tuple[float, float]:
     """Error among the surer and the less sure half of the labelled pixels."""
-    from sklearn.metrics import confusion_matrix
-
-    known = truth > 0
-    true, found = truth[known], model.labels_[known]
-    # Each class belongs to the cluster that the matching behind OA gives it.
-    from scipy.optimize import linear_sum_assignment
-
-    classes, true = np.unique(true, return_inverse=True)
-    counts = confusion_matrix(true, found, labels=range(max(len(classes), found.max() + 1)))
-    match = dict(zip(*linear_sum_assignment(-counts), strict=True))
-    wrong = np.array([match[t] != f for t, f in zip(true, found, strict=True)])
-    order = np.argsort(-model.confidence_[known], kind="stable")
-    half = len(order) // 2
-    return float(wrong[order[:half]].mean()), float(wrong[order[half:]].mean())
+    matching = score(truth, model.labels_).matching
+    curve = reliability(truth, model.labels_, model.confidence_, matching, groups=2)
+    less_sure, surer = 1 - curve.accuracy
+    return float(surer), float(less_sure)
 
 
 def show_moved() -> None:
