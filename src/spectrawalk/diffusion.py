@@ -20,7 +20,7 @@ _DENSE = 400
 """Parts of the graph up to this size are solved densely: exact, and faster than iterating."""
 
 _DENSE_RESCUE = 2_000
-"""Directed parts up to this size are solved densely where iterating fails."""
+"""Parts up to this size are solved densely where iterating fails."""
 
 _MOST_RESTARTS = 1_000
 """Restarts of the iteration on a directed graph; ordinary ones need fewer than a hundred."""
@@ -123,16 +123,26 @@ def _symmetric_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], NDArray
     root = np.sqrt(degree)
     scale = diags_array(1 / root)
     trivial = root / np.sqrt(degree.sum())
-    if len(degree) <= max(_DENSE, 8 * m):
-        values, vectors = _dense_pairs((scale @ W @ scale).toarray(), trivial, m - 1)
-    else:
-        values, vectors = eigensolver.leading_pairs(W, m - 1)
+    solved = None if len(degree) <= max(_DENSE, 8 * m) else _iterated_pairs(W, m - 1)
+    if solved is None:
+        solved = _dense_pairs((scale @ W @ scale).toarray(), trivial, m - 1)
+    values, vectors = solved
     values = np.concatenate([[1.0], values])
     vectors = np.column_stack([trivial, _fix_signs(vectors)])
     vectors = vectors * np.sqrt(degree.sum()) / root[:, None]
     # Exactly: its rounding errors can be larger than what time has left of the others.
     vectors[:, 0] = 1.0
     return values, _smooth_rounding(W, degree, values, vectors)
+
+
+def _iterated_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Leading pairs beside the trivial one; None if iterating fails on a small graph."""
+    try:
+        return eigensolver.leading_pairs(W, m)
+    except ConvergenceError:
+        if W.shape[0] > _DENSE_RESCUE:
+            raise
+        return None
 
 
 def _smooth_rounding(

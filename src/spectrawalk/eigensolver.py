@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.sparse import csc_array, csr_array, diags_array, vstack
-from scipy.sparse.linalg import eigsh, splu
+from scipy.sparse.linalg import ArpackError, eigsh, splu
 
 from spectrawalk import progress
 from spectrawalk.errors import ConvergenceError
@@ -22,6 +21,9 @@ from spectrawalk.kernels import blocks
 
 TOLERANCE = 1e-11
 """Residual |S v - lambda v| at which an eigenvector is final."""
+
+_CLOSE = 1e-8
+"""Eigenvalues nearer to each other are as good as the same."""
 
 _STRONG = 0.1
 """A neighbour tied by less than this share of the heaviest tie is not grouped with."""
@@ -32,19 +34,23 @@ _MOST_GROUPS = 10_000
 _DENSE_GROUPS = 600
 """Coarse graphs up to this size are solved densely."""
 
-_SHIFT = 1e-7
+_SHIFT = 1e-11
 """Keeps the coarse matrix, which the constant vector makes singular, invertible."""
 
 _GUARDS = 8
 """Vectors beyond the wanted ones: they speed up convergence and catch close eigenvalues."""
 
-_CHECKS = 4
-"""Random vectors with which missed eigenpairs are looked for."""
+_RANDOM = 4
+"""As many of these start at random: they find eigenvectors that the coarse graph does not show."""
 
-_CHECK_STEPS = 200
-"""Steps of that search, at most: an overlooked pair shows itself long before."""
+_LEAST_STEPS = 10
+"""Steps that they are given: an overlooked eigenvalue shows itself in about five."""
 
 _MOST_STEPS = 2_000
+_MOST_PASSES = 5
+
+_CANCELLED = 1e-6
+"""Columns of which less is left beside the basis are projected once more before they are mixed."""
 
 Block = NDArray[np.float64]
 
@@ -58,14 +64,17 @@ class Walk:
         self._entries = entries(W)
         self.degree = W.sum(axis=1)
         self.scale = 1 / np.sqrt(self.degree)
-        self.trivial = np.sqrt(self.degree / self.degree.sum())[:, None]
+        self.trivial = np.sqrt(self.degree / self.degree.sum())
 
-    def laplacian(self, block: Block) -> Block:
-        """Multiply a block (n, m) by I - S, whose smallest eigenvalues are wanted."""
-        out = np.empty_like(block)
-        for start, stop in progress.ranges(self.n, self.W.nnz / self.n * block.shape[1]):
-            blocks.walk(*self._entries, self.scale, block, out, start, stop)
-        return np.subtract(block, out, out=out)
+    def apply(self, block: Block) -> Block:
+        """Multiply a block (n, m) by S."""
+        m = block.shape[1]
+        padded = np.empty((self.n, -(-m // blocks.LANES) * blocks.LANES))
+        padded[:, :m], padded[:, m:] = block, 0.0
+        out = np.empty_like(padded)
+        for start, stop in progress.ranges(self.n, self.W.nnz / self.n * padded.shape[1]):
+            blocks.walk(*self._entries, self.scale, padded, out, start, stop)
+        return out[:, :m]
 
     def step(self, matrix: csr_array) -> csr_array:
         """Multiply a sparse matrix by S."""
@@ -89,8 +98,10 @@ class CoarseGraph:
         self.prolong = walk.step(pieces)
         self.restrict = self.prolong.T.tocsr()
         self.overlap = (self.restrict @ self.prolong).tocsc()
-        self.matrix = csc_array(self.overlap - self.restrict @ walk.step(self.prolong))
+        self.coupling = csr_array(self.prolong - walk.step(self.prolong))
+        self.matrix = csc_array(self.restrict @ self.coupling)
         self.n_groups = count
+        self._walk = walk
         self._factors = splu(
             csc_array(self.matrix + _SHIFT * self.overlap),
             permc_spec="MMD_AT_PLUS_A",
@@ -99,25 +110,38 @@ class CoarseGraph:
         )
 
     def precondition(self, residual: Block) -> Block:
-        """Apply an approximate inverse of I - S: local part plus coarse part."""
-        coarse = self._factors.solve(np.ascontiguousarray(self.restrict @ residual))
-        return residual + self.prolong @ coarse
+        """Apply an approximate inverse of I - S: the coarse graph, neighbours, the coarse graph."""
+        coarse = self._solve(self.restrict @ residual)
+        local = self.coupling @ coarse
+        np.subtract(residual, local, out=local)
+        local += self._walk.apply(local)
+        local += self.prolong @ (coarse - self._solve(self.coupling.T @ local))
+        return local
+
+    def _solve(self, right: Block) -> Block:
+        return self._factors.solve(np.ascontiguousarray(right))
 
     def leading(self, m: int) -> Block:
         """First m eigenvectors of the coarse graph beside the trivial one, as vectors of pixels."""
         m = min(m, self.n_groups - 1)
         if self.n_groups <= max(_DENSE_GROUPS, 3 * m):
-            _, vectors = eigh(self.matrix.toarray(), self.overlap.toarray(), subset_by_index=(0, m))
+            # Groups that overlap nearly wholly count once.
+            mixture = _orthonormal_mixture(self.overlap.toarray())
+            _, vectors = np.linalg.eigh(_symmetrised(mixture.T @ self.matrix @ mixture))
+            vectors = mixture @ vectors[:, : m + 1]
         else:
-            _, vectors = eigsh(
-                self.matrix,
-                M=self.overlap,
-                k=m + 1,
-                sigma=-_SHIFT,
-                v0=_random_block(self.n_groups, 1).ravel(),
-                rng=np.random.default_rng(0),
-            )
-            # A start only: what is missed or crude here is mended on the pixels.
+            try:
+                _, vectors = eigsh(
+                    self.matrix,
+                    M=self.overlap,
+                    k=m + 1,
+                    sigma=-_SHIFT,
+                    v0=_random_block(self.n_groups, 1).ravel(),
+                    rng=np.random.default_rng(0),
+                )
+            except ArpackError:
+                vectors = np.empty((self.n_groups, 0))
+        # A start only: what is missed or crude here is mended on the pixels.
         return self.prolong @ vectors[:, 1:]
 
 
@@ -138,9 +162,8 @@ def _groups(W: csr_array) -> NDArray[np.int64]:
 def leading_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], Block]:
     """Largest m eigenpairs of S beside the trivial one, none of them missing.
 
-    A block method can overlook an eigenvector that its start does not touch. So afterwards random
-    vectors are sent after the smallest eigenvalue of what is left: while it belongs among the
-    leading ones, the vector is taken in and the search repeated.
+    A block method can overlook an eigenvector that its start does not touch. So some of the start
+    is random, and is given steps enough to show an eigenvalue that belongs among the leading ones.
 
     Parameters
     ----------
@@ -157,96 +180,121 @@ def leading_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], Block]:
         Of S, orthonormal.
     """
     walk = Walk(W)
-    coarse = CoarseGraph(walk)
-    start = np.column_stack([coarse.leading(m + _GUARDS - 2), _random_block(walk.n, 2)])
-    missing = m + _GUARDS - start.shape[1]
-    if missing > 0:
-        start = np.column_stack([start, _random_block(walk.n, missing, seed=1)])
-    return _complete_pairs(walk, coarse, start, m)
+    try:
+        coarse = CoarseGraph(walk)
+        start = coarse.leading(m + _GUARDS - _RANDOM)
+        start = np.hstack([start, _random_block(walk.n, m + _GUARDS - start.shape[1])])
+        values, vectors = _smallest_pairs(walk, coarse, start, m)
+    except ConvergenceError:
+        raise
+    except (np.linalg.LinAlgError, RuntimeError) as error:
+        # Weights over hundreds of orders of magnitude can be too much for a factorisation.
+        raise _no_convergence(walk.n, m, str(error)) from error
+    return 1 - values, vectors
 
 
-def _complete_pairs(
-    walk: Walk, coarse: CoarseGraph, start: Block, m: int
-) -> tuple[NDArray[np.float64], Block]:
-    """Solve from a start, and again with what it overlooked."""
-    while True:
-        values, vectors = _smallest_pairs(walk, coarse, walk.trivial, start, m)
-        found = np.column_stack([walk.trivial, vectors[:, :m]])
-        overlooked = _find_smaller(walk, coarse, found, values[m - 1])
-        if overlooked is None:
-            return 1 - values[:m], np.ascontiguousarray(vectors[:, :m])
-        start = np.column_stack([vectors, overlooked])
+class Subspace:
+    """Where eigenvectors are sought: orthonormal columns, what I - S makes of them, and its matrix.
 
+    The first column is the trivial eigenvector, which takes no part but in keeping the others
+    orthogonal to it.
+    """
 
-def _find_smaller(walk: Walk, coarse: CoarseGraph, found: Block, largest: float) -> Block | None:
-    """Vectors beside the found ones whose eigenvalue is below the `largest` found, if any."""
-    bound = largest * (1 - 1e-6) - 1e-13  # nearer than that it makes no difference
-    if bound <= 0:
-        return None
-    start = _random_block(walk.n, _CHECKS, seed=2)
-    values, vectors = _smallest_pairs(walk, coarse, found, start, 1, below=bound)
-    return vectors[:, values < bound] if values[0] < bound else None
+    def __init__(self, walk: Walk, most: int) -> None:
+        self.walk = walk
+        self.size = 1
+        self.basis = np.empty((walk.n, 1 + most))
+        self.basis[:, 0] = walk.trivial
+        self.images = np.empty((walk.n, most))
+        self.matrix = np.empty((0, 0))
+
+    def extend(self, block: Block) -> None:
+        """Take in what a block adds to the subspace."""
+        first = self.size
+        self.size += self._append_orthonormal(block)
+        added = (first - 1, self.size - 1)
+        block = self.basis[:, first : self.size]
+        np.subtract(block, self.walk.apply(block), out=self.images[:, slice(*added)])
+        across = blocks.gram(self.basis, (1, self.size), self.images, added)
+        self.matrix = _bordered(self.matrix, across)
+
+    def _append_orthonormal(self, block: Block) -> int:
+        """Write a block beside the basis, orthonormal; return how many columns it then has."""
+        first, count = self.size, block.shape[1]
+        self.basis[:, first : first + count] = block
+        for _ in range(_MOST_PASSES):
+            new = (first, first + count)
+            products = blocks.gram(self.basis, (0, first + count), self.basis, new)
+            along, own = products[:first], products[first:]
+            rest = _symmetrised(own - along.T @ along)
+            left = np.diag(rest) / np.diag(own)
+            if left.min() < _CANCELLED:
+                mixture = np.diag(1 / np.sqrt(np.diag(own)))  # what is left is not known well yet
+            else:
+                mixture = _orthonormal_mixture(rest)
+            mixture = np.vstack([-along @ mixture, mixture])
+            blocks.mix(self.basis, (0, first + count), mixture, first)
+            count = mixture.shape[1]
+            # From nearly orthonormal columns, one pass makes orthonormal ones.
+            if np.abs(along).max() < 0.1 and np.abs(own - np.eye(len(own))).max() < 0.1:
+                break
+        return count
+
+    def keep(self, mixture: Block) -> None:
+        """Keep only mixtures of the columns, orthonormal in their terms."""
+        whole = self.size
+        self.size = 1 + mixture.shape[1]
+        blocks.mix(self.basis, (1, whole), mixture, 1)
+        blocks.mix(self.images, (0, whole - 1), mixture, 0)
+        self.matrix = mixture.T @ self.matrix @ mixture
+
+    def residuals(self, values: NDArray[np.float64]) -> tuple[Block, NDArray[np.float64]]:
+        """Residuals of the first columns as eigenvectors, and their norms."""
+        return blocks.residuals(self.basis, 1, self.images, values)
+
+    def first(self, m: int) -> Block:
+        """Copy of the first m columns beside the trivial one."""
+        return np.ascontiguousarray(self.basis[:, 1 : 1 + m])
 
 
 def _smallest_pairs(
-    walk: Walk,
-    coarse: CoarseGraph,
-    known: Block,
-    start: Block,
-    m: int,
-    *,
-    below: float | None = None,
+    walk: Walk, coarse: CoarseGraph, start: Block, m: int
 ) -> tuple[NDArray[np.float64], Block]:
-    """Smallest eigenpairs of I - S orthogonal to `known`, as many as `start` has columns.
-
-    Ends when the first m have converged. With `below` the question is only whether there is an
-    eigenvalue below that number: ends as soon as the answer is plain.
-    """
-    # The basis holds the eigenvectors so far, then the directions of the last step; `images` is
-    # what I - S makes of it, and `matrix` is I - S in its terms.
-    basis = _orthonormal(start, [known])
-    images = walk.laplacian(basis)
-    width = basis.shape[1]
-    values, mixture = np.linalg.eigh(_symmetrised(blocks.gram(basis, images)))
-    basis, images, matrix = (
-        blocks.combine(basis, mixture),
-        blocks.combine(images, mixture),
-        np.diag(values),
-    )
+    """Smallest m eigenpairs of I - S beside the trivial one."""
+    # The eigenvectors so far, the directions of the last step, and those of the next.
+    space = Subspace(walk, 3 * start.shape[1])
+    space.extend(start)
+    values, mixture = np.linalg.eigh(space.matrix)
+    width = len(values)
+    space.keep(mixture)
     for steps in range(_MOST_STEPS):
-        residual = images[:, :width] - basis[:, :width] * values
-        error = np.linalg.norm(residual, axis=0)
-        unfinished = error > TOLERANCE
-        if below is None:
-            progress.report("eigenpairs", int(m - unfinished[:m].sum()), m)
-        if not unfinished[:m].any() or _is_plain(values[0], error[0], below, steps):
-            return values, basis[:, :width]
-        search = coarse.precondition(np.ascontiguousarray(residual[:, unfinished]))
-        search = _orthonormal(search, [known, basis])
-        step = walk.laplacian(search)
-        # One after the other, and what is done with is let go: these are the largest arrays.
-        basis = np.hstack([basis, search])
-        del search, residual
-        matrix = _bordered(matrix, blocks.gram(basis, step))
-        images = np.hstack([images, step])
-        del step
-        values, mixture = np.linalg.eigh(matrix)
+        residual, error = space.residuals(values)
+        unfinished = error > np.where(values < _CLOSE, _CLOSE, TOLERANCE)
+        progress.report("eigenpairs", int(m - unfinished[:m].sum()), m)
+        settled = steps >= _LEAST_STEPS and _stay_apart(values, error, m)
+        if not unfinished[: m if settled else None].any():
+            return values[:m], space.first(m)
+        if not unfinished.all():
+            residual = residual[:, unfinished]
+        space.extend(coarse.precondition(residual))
+        del residual  # one of the largest arrays
+        values, mixture = np.linalg.eigh(space.matrix)
         values, mixture = values[:width], mixture[:, :width]
-        mixture = np.hstack([mixture, _step_directions(mixture, unfinished)])
-        basis = blocks.combine(basis, mixture)
-        images = blocks.combine(images, mixture)
-        matrix = mixture.T @ matrix @ mixture
-    raise ConvergenceError(
-        f"the {m} leading eigenpairs of the graph on {walk.n} pixels did not converge in "
-        f"{_MOST_STEPS} steps; try fewer n_eigenpairs, a larger sigma or more n_neighbors."
+        space.keep(np.hstack([mixture, _step_directions(mixture, unfinished)]))
+    raise _no_convergence(walk.n, m, f"{_MOST_STEPS} steps")
+
+
+def _no_convergence(n: int, m: int, why: str) -> ConvergenceError:
+    return ConvergenceError(
+        f"the {m} leading eigenpairs of the graph on {n} pixels did not converge ({why}); try "
+        "fewer n_eigenpairs, a larger sigma or more n_neighbors."
     )
 
 
-def _is_plain(value: float, error: float, below: float | None, steps: int) -> bool:
-    """Whether an eigenvalue below the number is found, or none is to be expected any more."""
-    if below is None:
-        return False
-    return value < below or error < 0.1 * (value - below) or steps >= _CHECK_STEPS
+def _stay_apart(values: NDArray[np.float64], error: NDArray[np.float64], m: int) -> bool:
+    """Whether what lies beyond the first m pairs will not come among them any more."""
+    fall = np.minimum(error[m:], values[m:])  # an eigenvalue is no less than 0
+    return bool((fall < values[m:] - values[m - 1] + _CLOSE).all())
 
 
 def _bordered(matrix: Block, across: Block) -> Block:
@@ -273,25 +321,18 @@ def _step_directions(mixture: Block, unfinished: NDArray[np.bool_]) -> Block:
     return added
 
 
-def _orthonormal(block: Block, others: list[Block]) -> Block:
-    """Make the columns orthonormal to each other and to the orthonormal `others`."""
-    block = np.ascontiguousarray(block)
-    block = block / np.maximum(np.linalg.norm(block, axis=0), 1e-300)
-    for _ in range(2):  # twice is enough
-        for other in others:
-            blocks.subtract_mixture(block, other, blocks.gram(other, block))
-        products = blocks.gram(block, block)
-        size = 1 / np.sqrt(np.maximum(np.diag(products), 1e-300))
-        squares, mixture = np.linalg.eigh(_symmetrised(products * size * size[:, None]))
-        kept = squares > 1e-13 * squares[-1]
-        block = blocks.combine(block, size[:, None] * mixture[:, kept] / np.sqrt(squares[kept]))
-    return block
+def _orthonormal_mixture(products: Block) -> Block:
+    """Mixture of columns with these inner products that is orthonormal; spans all but rounding."""
+    scale = 1 / np.sqrt(np.diag(products))
+    squares, mixture = np.linalg.eigh(products * scale * scale[:, None])
+    kept = squares > 1e-12 * squares[-1]
+    return scale[:, None] * mixture[:, kept] / np.sqrt(squares[kept])
 
 
 def _symmetrised(matrix: Block) -> Block:
     return (matrix + matrix.T) / 2
 
 
-def _random_block(n: int, m: int, seed: int = 0) -> Block:
+def _random_block(n: int, m: int) -> Block:
     """Start vectors: always the same, so that every run gives the same result."""
-    return np.random.default_rng([seed, n, m]).uniform(-1, 1, (n, m))
+    return np.random.default_rng([n, m]).uniform(-1, 1, (n, m))

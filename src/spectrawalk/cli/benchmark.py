@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\b
 Examples:
-  spectrawalk benchmark salinas-a --methods k-means,sc,srdl --out salinas
-  spectrawalk benchmark field.npy --ground-truth classes.npy --out field
-  spectrawalk benchmark field.npy --ground-truth classes.npy --out field \\
+  spectrawalk benchmark salinas-a --methods k-means,sc,srdl -o salinas
+  spectrawalk benchmark field.npy --ground-truth classes.npy -o field
+  spectrawalk benchmark field.npy --ground-truth classes.npy -o field \\
       --methods k-means,srdl,mine --plugin mine.py
 """
 
@@ -48,6 +48,7 @@ Examples:
 @methods_option
 @click.option(
     "-k",
+    "--clusters",
     "n_clusters",
     type=click.IntRange(min=1),
     metavar="K",

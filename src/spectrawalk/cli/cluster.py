@@ -48,6 +48,7 @@ Examples:
 @click.argument("source", metavar="SCENE", required=False)
 @click.option(
     "-k",
+    "--clusters",
     "n_clusters",
     type=IntegerOrAuto(1),
     metavar="K|auto",
@@ -56,6 +57,7 @@ Examples:
 )
 @click.option(
     "-o",
+    "--out",
     "folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",

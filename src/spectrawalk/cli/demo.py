@@ -32,6 +32,7 @@ Example:
 @click.command(epilog=_EXAMPLE)
 @click.option(
     "-o",
+    "--out",
     "folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",

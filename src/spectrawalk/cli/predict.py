@@ -29,6 +29,7 @@ Examples:
 @click.argument("source", metavar="SCENE")
 @click.option(
     "-o",
+    "--out",
     "folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",

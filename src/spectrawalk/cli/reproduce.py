@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\b
 Examples:
-  spectrawalk reproduce table --out reproduction
-  spectrawalk reproduce figures --out reproduction
-  spectrawalk reproduce readings --out reproduction
+  spectrawalk reproduce table -o reproduction
+  spectrawalk reproduce figures -o reproduction
+  spectrawalk reproduce readings -o reproduction
 """
 
 Command = Callable[..., Any]
@@ -31,6 +31,7 @@ def shared_options(command: Command) -> Command:
     for option in reversed(
         [
             click.option(
+                "-o",
                 "--out",
                 "folder",
                 type=click.Path(path_type=Path),
@@ -88,7 +89,7 @@ def reproduce() -> None:
 @reproduce.command(
     epilog="""\b
 Example:
-  spectrawalk reproduce table --out reproduction
+  spectrawalk reproduce table -o reproduction
 """
 )
 @shared_options
@@ -127,7 +128,7 @@ def table(folder: Path, scenes: str, methods: str, n_seeds: int, fresh: bool, qu
 @reproduce.command(
     epilog="""\b
 Example:
-  spectrawalk reproduce readings --out reproduction
+  spectrawalk reproduce readings -o reproduction
 """
 )
 @shared_options
@@ -154,7 +155,7 @@ def readings(folder: Path, scenes: str, quiet: bool) -> None:
 @reproduce.command(
     epilog="""\b
 Example:
-  spectrawalk reproduce figures --out reproduction
+  spectrawalk reproduce figures -o reproduction
 """
 )
 @shared_options

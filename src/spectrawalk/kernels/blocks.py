@@ -9,63 +9,14 @@ from numpy.typing import NDArray
 CHUNK = 512
 """Rows of a block handled together: partial sums are formed per chunk, whatever the threads."""
 
-SMALL = 20_000
-"""Blocks with fewer rows stay on one thread: others would be waited for longer than they help."""
+Columns = tuple[int, int]
+"""Some neighbouring columns of a block: the first, and the one after the last."""
+
+LANES = 16
+"""Columns of a block that a processor works on together."""
 
 
-@njit(cache=True, error_model="numpy")
-def _walk_row(
-    row: int,
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    block: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> None:
-    """Row of S times a block, where S = diag(scale) W diag(scale)."""
-    for column in range(len(sums)):
-        sums[column] = 0.0
-    for entry in range(indptr[row], indptr[row + 1]):
-        other = indices[entry]
-        share = weight[entry] * scale[other]
-        for column in range(len(sums)):
-            sums[column] += share * block[other, column]
-    for column in range(len(sums)):
-        sums[column] *= scale[row]
-
-
-@njit(cache=True, error_model="numpy")
-def _walk_alone(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    block: NDArray[np.float64],
-    out: NDArray[np.float64],
-    start: int,
-    stop: int,
-) -> None:
-    for row in range(start, stop):
-        _walk_row(row, indptr, indices, weight, scale, block, out[row])
-
-
-@njit(cache=True, parallel=True, error_model="numpy")
-def _walk_together(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    block: NDArray[np.float64],
-    out: NDArray[np.float64],
-    start: int,
-    stop: int,
-) -> None:
-    for job in prange(stop - start):
-        row = start + job
-        _walk_row(row, indptr, indices, weight, scale, block, out[row])
-
-
+@njit(cache=True, parallel=True, error_model="numpy", fastmath={"contract"})
 def walk(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -76,62 +27,110 @@ def walk(
     start: int,
     stop: int,
 ) -> None:
-    """Multiply S = diag(scale) W diag(scale) by a block (n, m), for the rows `start` to `stop`."""
-    way = _walk_alone if len(scale) < SMALL else _walk_together
-    way(indptr, indices, weight, scale, block, out, start, stop)
+    """Multiply S = diag(scale) W diag(scale) by a block (n, m), for the rows `start` to `stop`.
+
+    Fastest if m is a multiple of :data:`LANES`.
+    """
+    for job in prange(stop - start):
+        row = start + job
+        sums = out[row]
+        for column in range(len(sums)):
+            sums[column] = 0.0
+        first, last = indptr[row], indptr[row + 1]
+        fours = last - (last - first) % 4
+        for entry in range(first, fours, 4):  # four at a time: sums are fetched and stored once
+            a, b, c, d = indices[entry], indices[entry + 1], indices[entry + 2], indices[entry + 3]
+            of_a, of_b = weight[entry] * scale[a], weight[entry + 1] * scale[b]
+            of_c, of_d = weight[entry + 2] * scale[c], weight[entry + 3] * scale[d]
+            for column in range(len(sums)):
+                sums[column] += (of_a * block[a, column] + of_b * block[b, column]) + (
+                    of_c * block[c, column] + of_d * block[d, column]
+                )
+        for entry in range(fours, last):
+            other = indices[entry]
+            share = weight[entry] * scale[other]
+            for column in range(len(sums)):
+                sums[column] += share * block[other, column]
+        for column in range(len(sums)):
+            sums[column] *= scale[row]
 
 
 @njit(cache=True, parallel=True)
-def _gram_parts(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def _gram_parts(
+    left: NDArray[np.float64],
+    left_from: int,
+    left_to: int,
+    right: NDArray[np.float64],
+    right_from: int,
+    right_to: int,
+) -> NDArray[np.float64]:
     n = len(left)
-    parts = np.empty(((n + CHUNK - 1) // CHUNK, left.shape[1], right.shape[1]))
+    parts = np.empty(((n + CHUNK - 1) // CHUNK, left_to - left_from, right_to - right_from))
     for chunk in prange(len(parts)):
         rows = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
-        np.dot(left[rows].T, right[rows], parts[chunk])
+        first = left[rows, left_from:left_to].copy()
+        np.dot(first.T, right[rows, right_from:right_to].copy(), parts[chunk])
     return parts
 
 
-def gram(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Inner products of the columns of two tall blocks: ``left.T @ right``."""
-    if len(left) < SMALL:
-        return left.T @ right
-    return _gram_parts(left, right).sum(axis=0)
+def gram(
+    left: NDArray[np.float64], left_columns: Columns, right: NDArray[np.float64], columns: Columns
+) -> NDArray[np.float64]:
+    """Inner products of some columns of two tall blocks."""
+    return _gram_parts(left, *left_columns, right, *columns).sum(axis=0)
 
 
 @njit(cache=True, parallel=True)
-def _combine(block: NDArray[np.float64], mixture: NDArray[np.float64]) -> NDArray[np.float64]:
-    n = len(block)
-    out = np.empty((n, mixture.shape[1]))
-    for chunk in prange((n + CHUNK - 1) // CHUNK):
-        rows = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
-        np.dot(block[rows], mixture, out[rows])
-    return out
-
-
-def combine(block: NDArray[np.float64], mixture: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mix the columns of a tall block: ``block @ mixture``."""
-    mixture = np.ascontiguousarray(mixture)
-    return block @ mixture if len(block) < SMALL else _combine(block, mixture)
-
-
-@njit(cache=True, parallel=True)
-def _subtract_mixture(
-    target: NDArray[np.float64], block: NDArray[np.float64], mixture: NDArray[np.float64]
+def _mix(
+    block: NDArray[np.float64], column: int, stop: int, mixture: NDArray[np.float64], place: int
 ) -> None:
     n = len(block)
     for chunk in prange((n + CHUNK - 1) // CHUNK):
         rows = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
-        target[rows] -= np.dot(block[rows], mixture)
+        mixed = np.dot(block[rows, column:stop].copy(), mixture)
+        block[rows, place : place + mixture.shape[1]] = mixed
 
 
-def subtract_mixture(
-    target: NDArray[np.float64], block: NDArray[np.float64], mixture: NDArray[np.float64]
+def mix(
+    block: NDArray[np.float64], columns: Columns, mixture: NDArray[np.float64], place: int
 ) -> None:
-    """Take a mixture of a block's columns from a tall block: ``target -= block @ mixture``."""
-    if len(block) < SMALL:
-        target -= block @ mixture
-    else:
-        _subtract_mixture(target, block, mixture)
+    """Put mixtures of a tall block's columns into the columns from `place` on."""
+    _mix(block, *columns, np.ascontiguousarray(mixture), place)
+
+
+@njit(cache=True, parallel=True)
+def _residual_parts(
+    basis: NDArray[np.float64],
+    place: int,
+    images: NDArray[np.float64],
+    values: NDArray[np.float64],
+    residual: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    n, m = residual.shape
+    parts = np.zeros(((n + CHUNK - 1) // CHUNK, m))
+    for chunk in prange(len(parts)):
+        for row in range(chunk * CHUNK, min((chunk + 1) * CHUNK, n)):
+            for column in range(m):
+                rest = images[row, column] - values[column] * basis[row, place + column]
+                residual[row, column] = rest
+                parts[chunk, column] += rest * rest
+    return parts
+
+
+def residuals(
+    basis: NDArray[np.float64],
+    place: int,
+    images: NDArray[np.float64],
+    values: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What the images of eigenvectors differ from multiples of them by, and how much.
+
+    The eigenvectors are the columns of `basis` from `place` on, their images the first columns of
+    `images`, their eigenvalues `values`.
+    """
+    residual = np.empty((len(basis), len(values)))
+    parts = _residual_parts(basis, place, images, values, residual)
+    return residual, np.sqrt(parts.sum(axis=0))
 
 
 @njit(cache=True)
