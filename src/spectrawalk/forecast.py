@@ -32,6 +32,9 @@ _AUTO_PAIRS = 21
 _GUARDS = 8
 """Vectors that the eigensolver carries beside those wanted."""
 
+_COARSE = 300
+"""Bytes per pixel that tie the graph to the coarse one."""
+
 _FAMILY_BYTES = 600
 """Bytes per pixel and cluster that a family's labels take where they are joined."""
 
@@ -73,7 +76,7 @@ def peak_memory(
     Examples
     --------
     >>> round(peak_memory(1_000_000, 200) / 1e9, 1)
-    6.3
+    6.8
     """
     cube = n_pixels * n_bands * value_bytes
     return (
@@ -101,7 +104,8 @@ def working_memory(
     stages = (
         spectra + spectra,  # scaling
         spectra + lists + 4 * n_neighbors + graph,
-        spectra + graph + 9 * block,  # three blocks of vectors, their images, and the next ones
+        # Three blocks of vectors, their images, and four on the way; the coarse graph.
+        spectra + graph + 10 * block + _COARSE,
         spectra + spectra / 2 + 600,  # density: in single precision, and a tree
         spectra + _FAMILY_BYTES * n_family_clusters,  # labels of all runs, stacked
     )

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import convolve
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from spectrawalk.auto.views import View
@@ -58,6 +57,8 @@ def kmeans_labels(
     points: NDArray[np.float64], n_clusters: int, seed: int, starts: int = 10
 ) -> NDArray[np.int32]:
     """Labels by K-means, whose means are fitted on a sample of a large image."""
+    from sklearn.cluster import KMeans  # slow to load: only this mode waits for it
+
     sample = points[:: -(-len(points) // SAMPLE)]
     with threadpool_limits(limits=1):  # sums of several threads differ in their last bits
         found = KMeans(n_clusters, n_init=starts, random_state=seed).fit(sample)

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from spectrawalk.labeling import number_by_size
@@ -70,6 +69,8 @@ def stack_labels(runs: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
 
 def small_groups(stacked: NDArray[np.float32], wanted: int, seed: int) -> NDArray[np.intp]:
     """Number the groups of pixels that the runs treat nearly alike, at most `wanted` of them."""
+    from sklearn.cluster import KMeans  # slow to load: only this mode waits for it
+
     distinct, index = np.unique(stacked > 0, axis=0, return_inverse=True)
     if len(distinct) <= wanted:
         return index.ravel()

@@ -11,7 +11,6 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
 
 from spectrawalk import progress
 from spectrawalk.auto.clouds import SAMPLE, kmeans_labels
@@ -86,6 +85,8 @@ def _stability(samples: list[View], n_clusters: int, seed: int) -> tuple[float, 
     Views of like smoothing tell best how many clusters there are, but nothing of whether there are
     any: with few bands they are nearly the same, and in noise agree as well.
     """
+    from sklearn.metrics import adjusted_rand_score  # slow to load: only this mode waits for it
+
     runs = [(view, kmeans_labels(view.points, n_clusters, seed, starts=3)) for view in samples]
     every, like = [], []
     for (one, first), (other, second) in combinations(runs, 2):
