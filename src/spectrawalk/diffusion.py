@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eig, eigh
@@ -27,7 +29,11 @@ _MOST_RESTARTS = 1_000
 
 
 def leading_eigenpairs(
-    W: csr_array, n_eigenpairs: int | str, *, symmetric: bool = True
+    W: csr_array,
+    n_eigenpairs: int | str,
+    *,
+    symmetric: bool = True,
+    tolerance: float = eigensolver.TOLERANCE,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Leading eigenpairs (lambda_n, Phi_n) of the random walk P = D^-1 W.
 
@@ -41,6 +47,8 @@ def leading_eigenpairs(
     symmetric : bool
         Whether W is symmetric. Otherwise absolute eigenvalues and real parts of the right
         eigenvectors are returned, the leading ones by modulus, the first pair set to (1, constant).
+    tolerance : float
+        Residual at which an eigenvector of a large symmetric graph is final.
 
     Returns
     -------
@@ -55,7 +63,7 @@ def leading_eigenpairs(
     n_components = int(component.max()) + 1
     wanted = AUTO_EIGENPAIRS[1] + 1 if n_eigenpairs == "auto" else int(n_eigenpairs)
     wanted = min(max(wanted, n_components), n)
-    solve = _symmetric_pairs if symmetric else _directed_pairs
+    solve = partial(_symmetric_pairs, tolerance=tolerance) if symmetric else _directed_pairs
     total = W.sum()
     pixels = _members(component)
     solved = []
@@ -115,7 +123,9 @@ def diffusion_coordinates(
     return np.minimum(np.abs(eigenvalues), 1.0) ** time * eigenvectors
 
 
-def _symmetric_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _symmetric_pairs(
+    W: csr_array, m: int, tolerance: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Leading pairs of a connected symmetric graph, by way of S = D^-1/2 W D^-1/2."""
     degree = W.sum(axis=1)
     if len(degree) == 1 or m == 1:
@@ -123,7 +133,7 @@ def _symmetric_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], NDArray
     root = np.sqrt(degree)
     scale = diags_array(1 / root)
     trivial = root / np.sqrt(degree.sum())
-    solved = None if len(degree) <= max(_DENSE, 8 * m) else _iterated_pairs(W, m - 1)
+    solved = None if len(degree) <= max(_DENSE, 8 * m) else _iterated_pairs(W, m - 1, tolerance)
     if solved is None:
         solved = _dense_pairs((scale @ W @ scale).toarray(), trivial, m - 1)
     values, vectors = solved
@@ -135,10 +145,12 @@ def _symmetric_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], NDArray
     return values, _smooth_rounding(W, degree, values, vectors)
 
 
-def _iterated_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def _iterated_pairs(
+    W: csr_array, m: int, tolerance: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Leading pairs beside the trivial one; None if iterating fails on a small graph."""
     try:
-        return eigensolver.leading_pairs(W, m)
+        return eigensolver.leading_pairs(W, m, tolerance)
     except ConvergenceError:
         if W.shape[0] > _DENSE_RESCUE:
             raise

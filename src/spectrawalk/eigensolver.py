@@ -20,7 +20,7 @@ from spectrawalk.graph import entries
 from spectrawalk.kernels import blocks
 
 TOLERANCE = 1e-11
-"""Residual |S v - lambda v| at which an eigenvector is final."""
+"""Residual |S v - lambda v| at which an eigenvector is final, unless another is asked for."""
 
 _CLOSE = 1e-8
 """Eigenvalues nearer to each other are as good as the same."""
@@ -43,7 +43,7 @@ _GUARDS = 8
 _RANDOM = 4
 """As many of these start at random: they find eigenvectors that the coarse graph does not show."""
 
-_LEAST_STEPS = 10
+_LEAST_STEPS = 7
 """Steps that they are given: an overlooked eigenvalue shows itself in about five."""
 
 _MOST_STEPS = 2_000
@@ -81,8 +81,10 @@ class Walk:
         scale = diags_array(self.scale)
         scaled = (scale @ matrix).tocsr()
         work = 50 * (self.W.nnz / self.n) * max(matrix.nnz / self.n, 1)
-        rows = [self.W[start:stop] @ scaled for start, stop in progress.ranges(self.n, work)]
-        return (scale @ vstack(rows)).tocsr()
+        ranges = progress.ranges(self.n, work)
+        # Slicing copies: a small graph is taken whole.
+        parts = (self.W[start:stop] for start, stop in ranges) if len(ranges) > 1 else [self.W]
+        return (scale @ vstack([part @ scaled for part in parts])).tocsr()
 
 
 class CoarseGraph:
@@ -159,7 +161,9 @@ def _groups(W: csr_array) -> NDArray[np.int64]:
     return group
 
 
-def leading_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], Block]:
+def leading_pairs(
+    W: csr_array, m: int, tolerance: float = TOLERANCE
+) -> tuple[NDArray[np.float64], Block]:
     """Largest m eigenpairs of S beside the trivial one, none of them missing.
 
     A block method can overlook an eigenvector that its start does not touch. So some of the start
@@ -171,6 +175,8 @@ def leading_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], Block]:
         Connected and symmetric.
     m : int
         Much smaller than n.
+    tolerance : float
+        Residual |S v - lambda v| at which an eigenvector is final.
 
     Returns
     -------
@@ -184,7 +190,7 @@ def leading_pairs(W: csr_array, m: int) -> tuple[NDArray[np.float64], Block]:
         coarse = CoarseGraph(walk)
         start = coarse.leading(m + _GUARDS - _RANDOM)
         start = np.hstack([start, _random_block(walk.n, m + _GUARDS - start.shape[1])])
-        values, vectors = _smallest_pairs(walk, coarse, start, m)
+        values, vectors = _smallest_pairs(walk, coarse, start, m, tolerance)
     except ConvergenceError:
         raise
     except (np.linalg.LinAlgError, RuntimeError) as error:
@@ -258,7 +264,7 @@ class Subspace:
 
 
 def _smallest_pairs(
-    walk: Walk, coarse: CoarseGraph, start: Block, m: int
+    walk: Walk, coarse: CoarseGraph, start: Block, m: int, tolerance: float
 ) -> tuple[NDArray[np.float64], Block]:
     """Smallest m eigenpairs of I - S beside the trivial one."""
     # The eigenvectors so far, the directions of the last step, and those of the next.
@@ -269,7 +275,7 @@ def _smallest_pairs(
     space.keep(mixture)
     for steps in range(_MOST_STEPS):
         residual, error = space.residuals(values)
-        unfinished = error > np.where(values < _CLOSE, _CLOSE, TOLERANCE)
+        unfinished = error > np.where(values < _CLOSE, max(_CLOSE, tolerance), tolerance)
         progress.report("eigenpairs", int(m - unfinished[:m].sum()), m)
         settled = steps >= _LEAST_STEPS and _stay_apart(values, error, m)
         if not unfinished[: m if settled else None].any():

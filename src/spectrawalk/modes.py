@@ -14,17 +14,17 @@ from spectrawalk.errors import DataError, StructureError
 from spectrawalk.kernels.tree import build_tree, lowest_ranks
 from spectrawalk.kernels.tree import nearest_denser as kernel
 
-EXACT_MEAN = 8_000
+MEAN_SAMPLE = 8_000
 """The mean distance is taken over all pairs of pixels, or of this many of them."""
 
 BANDWIDTH_SHARE = 20
 """The automatic density bandwidth is the mean pairwise distance over this."""
 
 
-def mean_distance(X: NDArray[np.float64]) -> float:
+def mean_distance(X: NDArray[np.float64], most: int = MEAN_SAMPLE) -> float:
     """Mean spectral distance over the pairs of pixels.
 
-    Exact up to 8,000 pixels. Above, over 8,000 of them that depend on the spectra alone: the
+    Exact up to `most` pixels. Above, over so many of them that depend on the spectra alone: the
     pixels are ordered by their projection onto a fixed direction and taken at equal steps, so that
     neither the order of the pixels nor a seed matters, and common spectra keep their share.
 
@@ -35,8 +35,8 @@ def mean_distance(X: NDArray[np.float64]) -> float:
     3.333333
     """
     order = _spectral_order(X)
-    if len(X) > EXACT_MEAN:
-        order = order[np.linspace(0, len(X) - 1, EXACT_MEAN).round().astype(np.intp)]
+    if len(X) > most:
+        order = order[np.linspace(0, len(X) - 1, most).round().astype(np.intp)]
     sample = X[order]
     sample = sample - sample.mean(axis=0)  # small values, so that little is lost to cancellation
     n, squares = len(sample), np.square(sample).sum(axis=1)

@@ -63,7 +63,7 @@ def cluster_automatically(
     # A table has no neighbours, and one view only: nothing to compare.
     clouds = list(cloud_runs(views, pixels.mask, k, seed)) if pixels.is_image and k > 1 else []
     runs, remark = trusted_runs(members, clouds)
-    labels, confidence = consensus_of(runs, k, seed)
+    labels, confidence = consensus_of(runs, k)
     warnings = fragile_parameters(members) + ([remark] if remark else [])
     return Automatic(
         labels,

@@ -25,6 +25,8 @@ SAMPLE = 10_000
 
 _MOST_STEPS = 25
 _SETTLED = 1e-3
+"""Share of the pixels that may still change their cluster in the last step."""
+
 _NEIGHBORS = np.array([[0.5**0.5, 1, 0.5**0.5], [1, 0, 1], [0.5**0.5, 1, 0.5**0.5]])
 """Weights of the eight neighbours, by their distance."""
 
@@ -115,7 +117,8 @@ def spatial_kmeans(
             score -= score.max(axis=1, keepdims=True)
             before, membership = membership, np.exp(score)
             membership /= membership.sum(axis=1, keepdims=True)
-            if np.abs(membership - before).max() < _SETTLED:
+            moved = membership.argmax(axis=1) != before.argmax(axis=1)
+            if np.count_nonzero(moved) <= _SETTLED * len(points):
                 break
     return membership.argmax(axis=1).astype(np.int32)
 

@@ -1,8 +1,8 @@
 """What a family of runs agrees on: groups that the runs keep together, joined by how often they do.
 
 Two pixels are as similar as the share of runs that put them into one cluster. Pixels that nearly
-all runs treat alike form small groups (K-means on the stacked labels); these are joined by average
-linkage of that similarity until K clusters remain.
+all runs treat alike form small groups; these are joined by average linkage of that similarity until
+K clusters remain. Then each pixel may move to the cluster that it is tied to most.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from spectrawalk.labeling import number_by_size
 
-GROUPS_PER_CLUSTER = 6
-"""Small groups that K-means makes of the pixels, per cluster wanted."""
+GROUPS_PER_CLUSTER = 12
+"""Small groups, per cluster wanted."""
 
-COORDINATES = 12
-"""Principal coordinates of the stacked labels in which it makes them, or 2/3 of the groups."""
+ALIKE = 15 / 16
+"""Pixels that this share of the runs puts into one cluster are not told apart by groups."""
+
+SETTLING = 2
+"""How often pixels move to the cluster that they are tied to most: afterwards hardly any does."""
 
 
 class Agreement(NamedTuple):
@@ -32,7 +34,7 @@ class Agreement(NamedTuple):
     """In 0..1, shape (n,): how much more the runs tie a pixel to its cluster than to the next."""
 
 
-def consensus_of(runs: Sequence[NDArray[np.integer]], n_clusters: int, seed: int = 0) -> Agreement:
+def consensus_of(runs: Sequence[NDArray[np.integer]], n_clusters: int) -> Agreement:
     """Find the clusters that the runs agree on.
 
     Parameters
@@ -40,7 +42,6 @@ def consensus_of(runs: Sequence[NDArray[np.integer]], n_clusters: int, seed: int
     runs : list of ndarray of int, shape (n,)
         Labels from 0 of each run.
     n_clusters : int
-    seed : int
 
     Examples
     --------
@@ -51,9 +52,9 @@ def consensus_of(runs: Sequence[NDArray[np.integer]], n_clusters: int, seed: int
     ([1, 1, 0, 0, 0], 2)
     """
     stacked = stack_labels(runs)
-    group = small_groups(stacked, GROUPS_PER_CLUSTER * n_clusters, seed)
+    group = small_groups(stacked, GROUPS_PER_CLUSTER * n_clusters)
     size, middle = group_means(stacked, group)
-    joined = join_groups(middle @ middle.T, size, n_clusters)[group]
+    joined = settle(stacked, join_groups(middle @ middle.T, size, n_clusters)[group])
     labels, _ = number_by_size(joined.astype(np.int32), np.unique(joined))
     return Agreement(labels, confidence_of(stacked, labels))
 
@@ -67,19 +68,28 @@ def stack_labels(runs: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
     return np.concatenate(columns, axis=1).astype(np.float32) / np.float32(np.sqrt(len(runs)))
 
 
-def small_groups(stacked: NDArray[np.float32], wanted: int, seed: int) -> NDArray[np.intp]:
-    """Number the groups of pixels that the runs treat nearly alike, at most `wanted` of them."""
-    from sklearn.cluster import KMeans  # slow to load: only this mode waits for it
+def small_groups(stacked: NDArray[np.float32], wanted: int) -> NDArray[np.intp]:
+    """Number the groups of pixels that the runs treat nearly alike, at most `wanted` of them.
 
-    distinct, index = np.unique(stacked > 0, axis=0, return_inverse=True)
-    if len(distinct) <= wanted:
-        return index.ravel()
-    centred = stacked.astype(np.float64) - stacked.mean(axis=0, dtype=np.float64)
-    with threadpool_limits(limits=1):
-        _, directions = np.linalg.eigh(centred.T @ centred)
-        leading = centred @ directions[:, : -max(COORDINATES, 2 * wanted // 3) - 1 : -1]
-        found = KMeans(wanted, n_init=2, max_iter=100, random_state=seed).fit_predict(leading)
-    return np.unique(found, return_inverse=True)[1]
+    The most frequent ways to be labelled, each unlike those before it, lead the groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> runs = [np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1, 1])]
+    >>> small_groups(stack_labels(runs), 2).tolist(), small_groups(stack_labels(runs), 3).tolist()
+    ([1, 1, 0, 0, 0, 0], [1, 1, 2, 0, 0, 0])
+    """
+    distinct, index, count = np.unique(stacked > 0, axis=0, return_inverse=True, return_counts=True)
+    rows = distinct / np.float32(np.sqrt(distinct[0].sum()))
+    leaders: list[int] = []
+    for row in np.argsort(-count, kind="stable"):
+        if len(leaders) == wanted:
+            break
+        if not leaders or (rows[leaders] @ rows[row]).max() < ALIKE - 1e-3:
+            leaders.append(int(row))
+    nearest = (rows @ rows[leaders].T).argmax(axis=1)
+    return nearest[index.ravel()]
 
 
 def group_means(
@@ -128,6 +138,21 @@ def join_groups(
         weight[kept] = total
         cluster[cluster == gone] = kept
     return np.unique(cluster, return_inverse=True)[1]
+
+
+def settle(stacked: NDArray[np.float32], cluster: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Move each pixel to the cluster that the runs tie it to most.
+
+    Groups on the fence join one cluster or another by next to nothing; their pixels one by one do
+    not hang on it.
+    """
+    for _ in range(SETTLING):
+        _, middle = group_means(stacked, cluster)
+        moved = (stacked @ middle.T.astype(np.float32)).argmax(axis=1)
+        if len(np.unique(moved)) < len(middle):
+            break
+        cluster = moved
+    return cluster
 
 
 def confidence_of(stacked: NDArray[np.float32], labels: NDArray[np.integer]) -> NDArray[np.float32]:

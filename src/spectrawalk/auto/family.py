@@ -42,6 +42,13 @@ WEIGHT_SCALE = 10.0
 """Scale of the weights in units of the typical distance: nearly unweighted is what works."""
 
 
+TOLERANCE = 1e-7
+"""Residual at which an eigenvector is final: one of many runs may be cruder than a single one."""
+
+MEAN_SAMPLE = 3_000
+"""Pixels whose mean distance sets the bandwidth of the first kind of density."""
+
+
 class Settings(NamedTuple):
     """What is given rather than chosen; None where it is left to the family."""
 
@@ -146,7 +153,7 @@ def _solve(
     scales = graph.local_scales(d2, WEIGHT_SCALE * typical if typical > 0 else 1.0)
     W = graph.weight_matrix(index, d2, scales)
     W, n_components = graph.bridge_components(W, view.points, mask, scales, radius)
-    values, vectors = leading_eigenpairs(W, n_eigenpairs)
+    values, vectors = leading_eigenpairs(W, n_eigenpairs, tolerance=TOLERANCE)
     return Graph(view.name, view.smoothed, radius, values, vectors, densities, n_components, index)
 
 
@@ -155,7 +162,7 @@ def _densities(points: NDArray[np.float64], density_neighbors: int) -> dict[str,
     _, d2 = graph.global_neighbors(points, max(density_neighbors, DENSITY_NEIGHBORS))
     mean = np.sqrt(d2[:, :DENSITY_NEIGHBORS]).mean(axis=1)
     floor = 1e-9 * float(mean.max()) or 1.0
-    bandwidth = modes.mean_distance(points) / modes.BANDWIDTH_SHARE
+    bandwidth = modes.mean_distance(points, MEAN_SAMPLE) / modes.BANDWIDTH_SHARE
     near = d2[:, :density_neighbors]
     # Noise can keep all spectra farther apart than the paper's bandwidth reaches.
     while not np.exp(-near / bandwidth**2).sum() > 0:

@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
-from spectrawalk.auto.consensus import group_means, small_groups, stack_labels
+from spectrawalk.auto.consensus import group_means, stack_labels
+
+COORDINATES = 12
+"""Principal coordinates of the stacked labels in which they are cut, or 2/3 of the parts."""
 
 
 def parts_of(runs: Sequence[NDArray[np.integer]], count: int) -> NDArray[np.intp]:
@@ -15,7 +19,18 @@ def parts_of(runs: Sequence[NDArray[np.integer]], count: int) -> NDArray[np.intp
 
     By K-means on the stacked labels: average linkage would spend questions on lone outliers.
     """
-    part = small_groups(stack_labels(runs), count, 0)
+    from sklearn.cluster import KMeans  # slow to load: only this mode waits for it
+
+    stacked = stack_labels(runs)
+    distinct, part = np.unique(stacked > 0, axis=0, return_inverse=True)
+    part = part.ravel()
+    if len(distinct) > count:
+        centred = stacked.astype(np.float64) - stacked.mean(axis=0, dtype=np.float64)
+        with threadpool_limits(limits=1):
+            _, directions = np.linalg.eigh(centred.T @ centred)
+            leading = centred @ directions[:, : -max(COORDINATES, 2 * count // 3) - 1 : -1]
+            part = KMeans(count, n_init=2, max_iter=100, random_state=0).fit_predict(leading)
+        part = np.unique(part, return_inverse=True)[1]
     number = np.argsort(np.argsort(-np.bincount(part), kind="stable"), kind="stable")
     return number[part]
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectrawalk import progress
-from spectrawalk.auto.clouds import SAMPLE, kmeans_labels
+from spectrawalk.auto.clouds import kmeans_labels
 from spectrawalk.auto.views import View
 
 LEAST_STABILITY = 0.2
@@ -28,6 +28,9 @@ NEARLY_BEST = 0.9
 
 LARGEST_NUMBER = 12
 """Numbers above this are not tried: agreement cannot tell them apart."""
+
+SAMPLE = 5_000
+"""Pixels on which views are compared, evenly spaced; of a small image all."""
 
 NO_STRUCTURE = "no clear structure"
 
