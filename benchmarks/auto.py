@@ -186,7 +186,7 @@ def show_cost() -> None:
 
 PARTS = {
     "windows": lambda: show_windows(0, 71, 0),
-    "held-out": lambda: show_windows(73, 144, 2),
+    "held-out": lambda: show_windows(73, 144, 3),
     "scenes": show_scenes,
     "moved": show_moved,
     "synthetic": show_synthetic,

@@ -155,7 +155,8 @@ class AutomaticMixin:
         """
         budget = check_integer("budget", budget, 1)
         groups = self._parts(budget)
-        return np.flatnonzero(self._mask)[questions.middles(groups, stack_labels(list(self._runs)))]
+        stacked = stack_labels(list(self._runs))
+        return np.flatnonzero(self._mask)[questions.middles(groups, stacked, self._mask)]
 
     def refit_with(self, answers: Mapping[int, int | None]) -> Self:
         """Take the answers to :meth:`query` into account; labels become the classes answered.

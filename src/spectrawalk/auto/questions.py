@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt
 from threadpoolctl import threadpool_limits
 
-from spectrawalk.auto.consensus import group_means, stack_labels
+from spectrawalk.auto.consensus import consensus_of, group_means, stack_labels
+
+NEARLY = 0.02
+"""Pixels of a part that the runs tie to it to within this are as good as each other."""
 
 COORDINATES = 12
 """Principal coordinates of the stacked labels in which they are cut, or 2/3 of the parts."""
@@ -17,10 +21,15 @@ COORDINATES = 12
 def parts_of(runs: Sequence[NDArray[np.integer]], count: int) -> NDArray[np.intp]:
     """Cut the pixels into at most `count` parts, numbered by decreasing size.
 
-    By K-means on the stacked labels: average linkage would spend questions on lone outliers.
+    Up to as many as a run has clusters, the consensus of the runs that are not finer. Beyond that,
+    K-means on the stacked labels: average linkage would spend questions on lone outliers.
     """
     from sklearn.cluster import KMeans  # slow to load: only this mode waits for it
 
+    fewest = min(int(run.max()) for run in runs) + 1
+    if count <= fewest:
+        coarse = [run for run in runs if run.max() < fewest]
+        return consensus_of(coarse, count).labels.astype(np.intp)
     stacked = stack_labels(runs)
     distinct, part = np.unique(stacked > 0, axis=0, return_inverse=True)
     part = part.ravel()
@@ -35,13 +44,29 @@ def parts_of(runs: Sequence[NDArray[np.integer]], count: int) -> NDArray[np.intp
     return number[part]
 
 
-def middles(part: NDArray[np.intp], stacked: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Pixel of each part that the runs tie to it most, ties by index."""
+def middles(
+    part: NDArray[np.intp], stacked: NDArray[np.float32], mask: NDArray[np.bool_]
+) -> NDArray[np.intp]:
+    """Pixel of each part that the runs tie to it most; of those as good, the farthest inside it."""
     _, middle = group_means(stacked, part)
     tie = np.einsum("ij,ij->i", stacked, middle[part].astype(np.float32))
-    order = np.lexsort((np.arange(len(part)), -tie, part))
+    most = np.full(len(middle), -np.inf)
+    np.maximum.at(most, part, tie)
+    inside = _depths(part, mask) * (tie > most[part] - NEARLY)
+    order = np.lexsort((np.arange(len(part)), -tie, -inside, part))
     _, first = np.unique(part[order], return_index=True)
     return order[first]
+
+
+def _depths(part: NDArray[np.intp], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """How far each pixel lies from what is not its part; of a table 1."""
+    depths = np.ones(len(part))
+    if mask.ndim == 2:
+        for number in range(int(part.max()) + 1):
+            own = np.zeros(mask.shape, dtype=bool)
+            own[mask] = part == number
+            depths[part == number] = distance_transform_edt(np.pad(own, 1))[1:-1, 1:-1][own]
+    return depths
 
 
 def spread_answers(
