@@ -350,3 +350,11 @@ def test_an_interruption_leaves_nothing_behind(sent, code, last, here):
     assert err.splitlines()[-1] == last
     assert "Traceback" not in err
     assert not Path("out").exists()
+
+
+def test_long_names_do_what_short_ones_do(cube, here):
+    np.save("field.npy", cube)
+    assert run("cluster", "field.npy", "-k", 3, "-o", "short", *SMALL).exit_code == 0
+    assert run("cluster", "field.npy", "--clusters", 3, "--out", "long", *SMALL).exit_code == 0
+    short, long = (np.load(f"{name}/labels.npy") for name in ("short", "long"))
+    np.testing.assert_array_equal(short, long)

@@ -124,7 +124,7 @@ def run_time(n_pixels: int, n_bands: int, radius: int = 8, *, family: bool = Fal
     """Seconds that a fit takes on two cores, to a factor of two; `family`: the automatic mode."""
     window = min((2 * radius + 1) ** 2, n_pixels)
     searched = min(n_pixels, 10_000)
-    per_pixel = 8e-5 + 1.5e-10 * window * n_bands + 2e-11 * searched * n_bands
+    per_pixel = 1.6e-4 + 1.5e-10 * window * n_bands + 2e-11 * searched * n_bands
     return (1 + n_pixels * per_pixel) * (_FAMILY_RUNS if family else 1)
 
 

@@ -31,5 +31,5 @@ def in_options(message: str, params: Sequence[click.Parameter]) -> str:
     for param in params:
         if isinstance(param, click.Option) and param.name:
             ending = r"\b" if "_" in param.name else "(?==)"
-            message = re.sub(rf"(?<![\w-]){param.name}{ending}", param.opts[-1], message)
+            message = re.sub(rf"(?<![\w-]){param.name}{ending}", param.opts[0], message)
     return re.sub(r"(?<![\w-])(-\w)=", r"\1 ", message)

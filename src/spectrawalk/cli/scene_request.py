@@ -191,7 +191,7 @@ def given_options(context: click.Context, ignoring: set[str]) -> list[str]:
     """Options that stand on the command line, but for some."""
     default = click.core.ParameterSource.DEFAULT
     return [
-        param.opts[-1]
+        param.opts[0]
         for param in context.command.params
         if param.name not in ignoring and context.get_parameter_source(param.name or "") != default
     ]
