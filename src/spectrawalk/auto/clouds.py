@@ -115,12 +115,12 @@ def spatial_kmeans(
             spread = np.square(scatter).sum() / max(float(np.trace(scatter)), 1e-300)
             score = strength * _votes(membership, mask) - d2 / max(2 * spread, 1e-300)
             score -= score.max(axis=1, keepdims=True)
-            before, membership = membership, np.exp(score)
+            membership = np.exp(score)
             membership /= membership.sum(axis=1, keepdims=True)
-            moved = membership.argmax(axis=1) != before.argmax(axis=1)
-            if np.count_nonzero(moved) <= _SETTLED * len(points):
+            before, labels = labels, membership.argmax(axis=1).astype(np.int32)
+            if np.count_nonzero(labels != before) <= _SETTLED * len(points):
                 break
-    return membership.argmax(axis=1).astype(np.int32)
+    return labels
 
 
 def _votes(membership: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:

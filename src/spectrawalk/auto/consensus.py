@@ -101,6 +101,12 @@ def group_means(
     return size, sums.T / size[:, None]
 
 
+def ties(stacked: NDArray[np.float32], group: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Share of runs that tie each pixel to those of each group on average, shape (n, groups)."""
+    _, middle = group_means(stacked, group)
+    return stacked @ middle.T.astype(np.float32)
+
+
 def join_groups(
     similarity: NDArray[np.float64], size: NDArray[np.intp], n_clusters: int
 ) -> NDArray[np.intp]:
@@ -147,9 +153,9 @@ def settle(stacked: NDArray[np.float32], cluster: NDArray[np.intp]) -> NDArray[n
     not hang on it.
     """
     for _ in range(SETTLING):
-        _, middle = group_means(stacked, cluster)
-        moved = (stacked @ middle.T.astype(np.float32)).argmax(axis=1)
-        if len(np.unique(moved)) < len(middle):
+        tie = ties(stacked, cluster)
+        moved = tie.argmax(axis=1)
+        if len(np.unique(moved)) < tie.shape[1]:
             break
         cluster = moved
     return cluster
@@ -157,8 +163,7 @@ def settle(stacked: NDArray[np.float32], cluster: NDArray[np.intp]) -> NDArray[n
 
 def confidence_of(stacked: NDArray[np.float32], labels: NDArray[np.integer]) -> NDArray[np.float32]:
     """Margin between a pixel's own cluster and the next, in the share of runs that tie them."""
-    _, middle = group_means(stacked, labels.astype(np.intp))
-    similarity = stacked @ middle.T.astype(np.float32)
+    similarity = ties(stacked, labels.astype(np.intp))
     rows = np.arange(len(labels))
     own = similarity[rows, labels].copy()
     similarity[rows, labels] = -np.inf

@@ -154,8 +154,7 @@ class AutomaticMixin:
             Flat image indices.
         """
         budget = check_integer("budget", budget, 1)
-        groups = self._parts(budget)
-        stacked = stack_labels(list(self._runs))
+        groups, stacked = self._parts(budget)
         return np.flatnonzero(self._mask)[questions.middles(groups, stacked, self._mask)]
 
     def refit_with(self, answers: Mapping[int, int | None]) -> Self:
@@ -186,23 +185,24 @@ class AutomaticMixin:
             raise ParameterError(
                 f"answers cannot be used: {what}; give classes for the flat indices of query."
             )
-        groups = self._parts(len(answers))
-        stacked = stack_labels(list(self._runs))
+        groups, stacked = self._parts(len(answers))
         told = {int(place[pixel]): answer for pixel, answer in known.items()}
         model: Any = self
         labels, model.classes_ = questions.spread_answers(groups, stacked, told)
         self._set_labels(labels, confidence_of(stacked, labels))
         return self
 
-    def _parts(self, count: int) -> NDArray[np.intp]:
-        """The consensus cut into this many parts."""
+    def _parts(self, count: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """The consensus cut into this many parts, and the stacked labels of its runs."""
         check_is_fitted(self)
         if not hasattr(self, "_runs"):
             raise ParameterError(
                 "query and refit_with need the family of an automatic fit; fit with radius='auto' "
                 "and time='auto' first."
             )
-        return questions.parts_of(list(self._runs), count)
+        runs = list(self._runs)
+        stacked = stack_labels(runs)
+        return questions.parts_of(runs, stacked, count), stacked
 
 
 def _leading_pixels(labels: NDArray[np.int32], score: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 from threadpoolctl import threadpool_limits
 
-from spectrawalk.auto.consensus import consensus_of, group_means, stack_labels
+from spectrawalk.auto.consensus import consensus_of, group_means
+from spectrawalk.labeling import number_by_size
 
 NEARLY = 0.02
 """Pixels of a part that the runs tie to it to within this are as good as each other."""
@@ -18,7 +19,9 @@ COORDINATES = 12
 """Principal coordinates of the stacked labels in which they are cut, or 2/3 of the parts."""
 
 
-def parts_of(runs: Sequence[NDArray[np.integer]], count: int) -> NDArray[np.intp]:
+def parts_of(
+    runs: Sequence[NDArray[np.integer]], stacked: NDArray[np.float32], count: int
+) -> NDArray[np.intp]:
     """Cut the pixels into at most `count` parts, numbered by decreasing size.
 
     Up to as many as a run has clusters, the consensus of the runs that are not finer. Beyond that,
@@ -30,7 +33,6 @@ def parts_of(runs: Sequence[NDArray[np.integer]], count: int) -> NDArray[np.intp
     if count <= fewest:
         coarse = [run for run in runs if run.max() < fewest]
         return consensus_of(coarse, count).labels.astype(np.intp)
-    stacked = stack_labels(runs)
     distinct, part = np.unique(stacked > 0, axis=0, return_inverse=True)
     part = part.ravel()
     if len(distinct) > count:
@@ -40,8 +42,8 @@ def parts_of(runs: Sequence[NDArray[np.integer]], count: int) -> NDArray[np.intp
             leading = centred @ directions[:, : -max(COORDINATES, 2 * count // 3) - 1 : -1]
             part = KMeans(count, n_init=2, max_iter=100, random_state=0).fit_predict(leading)
         part = np.unique(part, return_inverse=True)[1]
-    number = np.argsort(np.argsort(-np.bincount(part), kind="stable"), kind="stable")
-    return number[part]
+    labels, _ = number_by_size(part.astype(np.int32), np.unique(part))
+    return labels.astype(np.intp)
 
 
 def middles(
