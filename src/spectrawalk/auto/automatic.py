@@ -12,9 +12,8 @@ from spectrawalk.auto.consensus import consensus_of
 from spectrawalk.auto.family import Member, Run, Settings, fine_runs, members_of, solve_graphs
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
-from spectrawalk.auto.pixel_sets import pixel_sets
 from spectrawalk.auto.structure import Evidence, count_clusters
-from spectrawalk.auto.views import views_of, walk_views
+from spectrawalk.auto.views import views_of
 from spectrawalk.errors import StructureError
 from spectrawalk.preparation import Pixels
 
@@ -50,13 +49,12 @@ def cluster_automatically(
     first: Run | None = None
     n_components = 1
     wanted = settings.n_eigenpairs or max(2, k) + 2
-    sets = pixel_sets(views, pixels.mask, k)
-    for solved in solve_graphs(walk_views(views, pixels.mask), sets, pixels.mask, wanted, settings):
+    for solved in solve_graphs(views, pixels.mask, min(wanted, len(pixels.spectra)), settings):
         n_components = max(n_components, solved.n_components)
-        for member, run in members_of(solved, k, settings):
+        for member, run in members_of(solved, pixels.mask, k, settings):
             members.append(member)
-            first = first or run  # of all pixels' spectra, as a single fit would be
-        fine += fine_runs(solved, k, settings)
+            first = first or run  # on the plain spectra, as a single fit would be
+        fine += fine_runs(solved, pixels.mask, k, settings)
     if first is None:
         raise StructureError(
             f"no run of the family found {k} clusters that stand apart in diffusion distance; ask "
@@ -65,8 +63,7 @@ def cluster_automatically(
     # A table has no neighbours, and one view only: nothing to compare.
     clouds = list(cloud_runs(views, pixels.mask, k, seed)) if pixels.is_image and k > 1 else []
     runs, remark = trusted_runs(members, clouds)
-    leading = sets[-1].chosen if not remark else None
-    labels, confidence = consensus_of(runs, k, leading)
+    labels, confidence = consensus_of(runs, k)
     warnings = fragile_parameters(members) + ([remark] if remark else [])
     return Automatic(
         labels,

@@ -34,11 +34,7 @@ class Agreement(NamedTuple):
     """In 0..1, shape (n,): how much more the runs tie a pixel to its cluster than to the next."""
 
 
-def consensus_of(
-    runs: Sequence[NDArray[np.integer]],
-    n_clusters: int,
-    leading: NDArray[np.bool_] | None = None,
-) -> Agreement:
+def consensus_of(runs: Sequence[NDArray[np.integer]], n_clusters: int) -> Agreement:
     """Find the clusters that the runs agree on.
 
     Parameters
@@ -46,8 +42,6 @@ def consensus_of(
     runs : list of ndarray of int, shape (n,)
         Labels from 0 of each run.
     n_clusters : int
-    leading : ndarray of bool, shape (n,), optional
-        Pixels that decide which clusters there are; the others join what they are tied to most.
 
     Examples
     --------
@@ -58,15 +52,9 @@ def consensus_of(
     ([1, 1, 0, 0, 0], 2)
     """
     stacked = stack_labels(runs)
-    deciding = stacked if leading is None else stacked[leading]
-    group = small_groups(deciding, GROUPS_PER_CLUSTER * n_clusters)
-    if leading is not None and group.max() + 1 < n_clusters:
-        return consensus_of(runs, n_clusters)
-    size, middle = group_means(deciding, group)
-    cluster = join_groups(middle @ middle.T, size, n_clusters)[group]
-    if leading is not None:
-        cluster = (stacked @ group_means(deciding, cluster)[1].T.astype(np.float32)).argmax(axis=1)
-    joined = settle(stacked, cluster)
+    group = small_groups(stacked, GROUPS_PER_CLUSTER * n_clusters)
+    size, middle = group_means(stacked, group)
+    joined = settle(stacked, join_groups(middle @ middle.T, size, n_clusters)[group])
     labels, _ = number_by_size(joined.astype(np.int32), np.unique(joined))
     return Agreement(labels, confidence_of(stacked, labels))
 

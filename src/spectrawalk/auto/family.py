@@ -7,13 +7,12 @@ as much as its few graphs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk import graph, modes, progress
-from spectrawalk.auto.pixel_sets import PixelSet
 from spectrawalk.auto.views import View
 from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
 from spectrawalk.labeling import Consensus, label_pixels
@@ -24,11 +23,11 @@ RADIUS_SHARE = 0.3
 LARGEST_RADIUS = 16
 """...and at most this: the search in a window must not grow with the image."""
 
-RADIUS_FACTORS: tuple[float | None, ...] = (0.67, 1.5, None)
-"""Radii of a view's graphs, in units of the base radius; None for the whole image."""
+RADIUS_FACTORS = {True: (0.4, 1.0), False: (0.67, 1.5)}
+"""Radii of a view's graphs, in units of the base radius: smoothed views, others."""
 
-NEIGHBOR_SHARE = 0.5
-"""Neighbours in a graph, as a share of `n_neighbors`: views with little noise need fewer."""
+NEIGHBOR_SHARE = {True: 0.5, False: 1.0}
+"""Their neighbours, as a share of `n_neighbors`."""
 
 REMAINS = (0.5, 0.1)
 """Times are such that this part of the last eigenpair used is left: one short, one long."""
@@ -67,9 +66,7 @@ class Graph(NamedTuple):
     """A graph of the family, solved."""
 
     view: str
-    pixels: PixelSet
-    mask: NDArray[np.bool_]
-    """Where the pixels lie."""
+    smoothed: bool
     radius: int | None
     eigenvalues: NDArray[np.float64]
     eigenvectors: NDArray[np.float64]
@@ -78,20 +75,11 @@ class Graph(NamedTuple):
     neighbors: NDArray[np.int32]
 
 
-class Search(NamedTuple):
-    """The spectrally nearest pixels in the whole image, and what they tell."""
-
-    neighbors: NDArray[np.int32]
-    d2: NDArray[np.float64]
-    densities: dict[str, NDArray[np.float64]]
-
-
 class Member(NamedTuple):
     """One run: how it was made, and its labels."""
 
     view: str
-    pixels: str
-    """Name of the set of pixels that it looked at."""
+    smoothed: bool
     radius: int | None
     density: str
     extra_eigenpairs: int
@@ -130,79 +118,62 @@ def base_radius(mask: NDArray[np.bool_], radius: int | None = None) -> int:
 
 
 def solve_graphs(
-    views: list[View],
-    sets: list[PixelSet],
-    mask: NDArray[np.bool_],
-    n_eigenpairs: int,
-    settings: Settings,
+    views: list[View], mask: NDArray[np.bool_], n_eigenpairs: int, settings: Settings
 ) -> Iterator[Graph]:
     """Build the family's graphs one after the other, and solve each for its leading eigenpairs."""
-    windowed = mask.ndim == 2 and settings.windowed
-    factors = RADIUS_FACTORS if windowed else (None,)
-    plans = [(pixels, view, factor) for pixels in sets for view in views for factor in factors]
-    last: tuple[str, str] | None = None
-    for pixels, view, factor in progress.track("family", plans):
-        points = np.ascontiguousarray(view.points[pixels.chosen])
-        if (pixels.name, view.name) != last:
-            last, search = (pixels.name, view.name), _search(points, settings)
-        radius = None if factor is None else _radius(factor, mask, settings)
-        places = pixels.mask_in(mask)
-        index, n_components, pairs = _solve(points, places, radius, search, n_eigenpairs, settings)
-        yield Graph(
-            view.name, pixels, places, radius, *pairs, search.densities, n_components, index
-        )
-
-
-def _radius(factor: float, mask: NDArray[np.bool_], settings: Settings) -> int:
-    return max(1, round(factor * base_radius(mask, settings.radius)))
-
-
-def _neighbors_wanted(settings: Settings) -> int:
-    return max(1, round(NEIGHBOR_SHARE * settings.n_neighbors))
+    factors: dict[bool, tuple[float | None, ...]] = dict(RADIUS_FACTORS)
+    if mask.ndim == 1 or not settings.windowed:
+        factors = {False: (None,), True: (None,)}
+    plans = [(view, factor) for view in views for factor in factors[view.smoothed]]
+    last: View | None = None
+    densities: dict[str, NDArray[np.float64]] = {}
+    for view, factor in progress.track("family", plans):
+        if view is not last:
+            last, densities = view, _densities(view.points, settings.density_neighbors)
+        yield _solve(view, factor, mask, n_eigenpairs, settings, densities)
 
 
 def _solve(
-    points: NDArray[np.float64],
+    view: View,
+    factor: float | None,
     mask: NDArray[np.bool_],
-    radius: int | None,
-    search: Search,
     n_eigenpairs: int,
     settings: Settings,
-) -> tuple[NDArray[np.int32], int, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Neighbours, number of components, and eigenpairs of one graph."""
-    k = _neighbors_wanted(settings)
-    if radius is None:
-        index = np.ascontiguousarray(search.neighbors[:, :k])
-        d2 = np.ascontiguousarray(search.d2[:, :k])
+    densities: dict[str, NDArray[np.float64]],
+) -> Graph:
+    k = max(1, round(NEIGHBOR_SHARE[view.smoothed] * settings.n_neighbors))
+    radius = None
+    if factor is None:
+        index, d2 = graph.global_neighbors(view.points, k)
     else:
-        index, d2 = graph.window_neighbors(points, mask, k, radius)
+        radius = max(1, round(factor * base_radius(mask, settings.radius)))
+        index, d2 = graph.window_neighbors(view.points, mask, k, radius)
     present = d2[np.isfinite(d2)]
     typical = float(np.sqrt(present.mean())) if present.size else 0.0
     scales = graph.local_scales(d2, WEIGHT_SCALE * typical if typical > 0 else 1.0)
     W = graph.weight_matrix(index, d2, scales)
-    W, n_components = graph.bridge_components(W, points, mask, scales, radius)
-    wanted = min(n_eigenpairs, len(points))
-    return index, n_components, leading_eigenpairs(W, wanted, tolerance=TOLERANCE)
+    W, n_components = graph.bridge_components(W, view.points, mask, scales, radius)
+    values, vectors = leading_eigenpairs(W, n_eigenpairs, tolerance=TOLERANCE)
+    return Graph(view.name, view.smoothed, radius, values, vectors, densities, n_components, index)
 
 
-def _search(points: NDArray[np.float64], settings: Settings) -> Search:
-    """Nearest pixels, and the density of each: the paper's, which sees near ones, and a wider."""
-    near = settings.density_neighbors
-    index, d2 = graph.global_neighbors(
-        points, max(near, DENSITY_NEIGHBORS, _neighbors_wanted(settings))
-    )
+def _densities(points: NDArray[np.float64], density_neighbors: int) -> dict[str, Any]:
+    """Density of each pixel: the paper's, which sees near spectra only, and one that sees more."""
+    _, d2 = graph.global_neighbors(points, max(density_neighbors, DENSITY_NEIGHBORS))
     mean = np.sqrt(d2[:, :DENSITY_NEIGHBORS]).mean(axis=1)
     floor = 1e-9 * float(mean.max()) or 1.0
     bandwidth = modes.mean_distance(points, MEAN_SAMPLE) / modes.BANDWIDTH_SHARE
+    near = d2[:, :density_neighbors]
     # Noise can keep all spectra farther apart than the paper's bandwidth reaches.
-    while not np.exp(-d2[:, :near] / bandwidth**2).sum() > 0:
+    while not np.exp(-near / bandwidth**2).sum() > 0:
         bandwidth *= 2
     wide = 1 / np.maximum(mean, floor)
-    densities = {"near": modes.density(d2[:, :near], bandwidth), "wide": wide / wide.sum()}
-    return Search(index, d2, densities)
+    return {"near": modes.density(near, bandwidth), "wide": wide / wide.sum()}
 
 
-def fine_runs(solved: Graph, n_clusters: int, settings: Settings) -> Iterator[NDArray[np.int32]]:
+def fine_runs(
+    solved: Graph, mask: NDArray[np.bool_], n_clusters: int, settings: Settings
+) -> Iterator[NDArray[np.int32]]:
     """Labels of runs on one graph that find more clusters than there are, for finer questions."""
     wanted = FINE * n_clusters
     for p in solved.densities.values():
@@ -213,13 +184,12 @@ def fine_runs(solved: Graph, n_clusters: int, settings: Settings) -> Iterator[ND
         most = min(wanted, int(np.count_nonzero(p * rho > 0)))
         if most > 0:
             found = _leading_modes(p * rho, ranking, most)
-            labels = label_pixels(
-                coordinates, ranking, parent, found, solved.mask, settings.consensus
-            )
-            yield labels[solved.pixels.stand_in]
+            yield label_pixels(coordinates, ranking, parent, found, mask, settings.consensus)
 
 
-def members_of(solved: Graph, n_clusters: int, settings: Settings) -> Iterator[tuple[Member, Run]]:
+def members_of(
+    solved: Graph, mask: NDArray[np.bool_], n_clusters: int, settings: Settings
+) -> Iterator[tuple[Member, Run]]:
     """Runs on one graph that find `n_clusters`; those that cannot are left out."""
     for density, p in solved.densities.items():
         ranking = modes.density_ranking(p)
@@ -235,17 +205,9 @@ def members_of(solved: Graph, n_clusters: int, settings: Settings) -> Iterator[t
             if np.count_nonzero(p * rho > 0) < n_clusters:
                 continue
             found = _leading_modes(p * rho, ranking, n_clusters)
-            labels = label_pixels(
-                coordinates, ranking, parent, found, solved.mask, settings.consensus
-            )
+            labels = label_pixels(coordinates, ranking, parent, found, mask, settings.consensus)
             member = Member(
-                solved.view,
-                solved.pixels.name,
-                solved.radius,
-                density,
-                extra or 0,
-                remains,
-                labels[solved.pixels.stand_in],
+                solved.view, solved.smoothed, solved.radius, density, extra or 0, remains, labels
             )
             yield (
                 member,

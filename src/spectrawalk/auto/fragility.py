@@ -19,12 +19,7 @@ _PARAMETERS = {
 
 def fragile_parameters(members: list[Member]) -> list[str]:
     """One sentence for each parameter with which the labels change, the worst first."""
-    # From a window to the whole image is no small move of the radius.
-    windowed = [member for member in members if member.radius is not None]
-    found = {
-        name: agreement_across(windowed if field == "radius" else members, field)
-        for field, name in _PARAMETERS.items()
-    }
+    found = {name: agreement_across(members, field) for field, name in _PARAMETERS.items()}
     fragile = {
         name: value for name, value in found.items() if value is not None and value < FRAGILE
     }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 from threadpoolctl import threadpool_limits
 
-from spectrawalk.graph import number_pixels, window_neighbors
+from spectrawalk.graph import number_pixels
 from spectrawalk.preparation import Pixels
 
 COORDINATES = 20
@@ -24,11 +24,6 @@ WHITENED = 10
 SMOOTHING = 3
 """Width in pixels of the square over which a smoothed view takes the mean."""
 
-SIMILAR = 20
-"""Neighbours that a pixel's whitened components are averaged with..."""
-
-SIMILAR_RADIUS = 5
-"""...the most similar ones within this radius."""
 
 MOST_PAIRS = 200_000
 """Pairs of neighbours that the noise is estimated from, at most."""
@@ -70,39 +65,6 @@ def views_of(pixels: Pixels) -> list[View]:
         View("whitened", True, local_mean(components, mask)),
     ]
     return [view for view in views if np.ptp(view.points, axis=0).max(initial=0.0) > 0]
-
-
-def walk_views(views: list[View], mask: NDArray[np.bool_]) -> list[View]:
-    """Views that walks are made on: smoothed spectra, and whitened components with little noise.
-
-    On development windows runs on them are right more often than on views with all their noise.
-    """
-    if not any(view.smoothed for view in views):
-        return views[:1]
-    return [
-        view if view.name == "spectra" else view._replace(points=mean_of_similar(view.points, mask))
-        for view in views
-        if view.smoothed
-    ]
-
-
-def mean_of_similar(points: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Mean of each pixel and the most similar ones around it: less noise, and edges stay.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> points = np.repeat([0.0, 1.0], 30)[:, None] + np.tile([-0.1, 0.1], 30)[:, None]
-    >>> mean_of_similar(points, np.ones((1, 60), dtype=bool))[[0, 20, 40]].round(1).ravel().tolist()
-    [-0.0, 0.0, 1.0]
-    """
-    index, _ = window_neighbors(points, mask, SIMILAR, SIMILAR_RADIUS)
-    total, count = points.copy(), np.ones((len(points), 1))
-    for neighbor in index.T:
-        there = neighbor >= 0
-        total[there] += points[neighbor[there]]
-        count[there] += 1
-    return total / count
 
 
 def keep_dark(unit: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np.float64]:
