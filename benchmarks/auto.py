@@ -1,11 +1,13 @@
 """How good the automatic mode is: ``python benchmarks/auto.py PART ...`` prints Markdown.
 
-Parts: windows (30 of Indian Pines, rows 0..71), held-out (30 more, rows 73..144), scenes, moved,
-synthetic, nothing (noise and one class), queries, cost. Ground truth is used for scores alone.
+Parts: windows (30 of Indian Pines, rows 0..71), held-out (three draws of 30, rows 73..144), crops
+(of Salinas A and Samson), scenes, moved, synthetic, nothing (noise and one class), queries, cost.
+Ground truth is used for scores alone.
 """
 
 import sys
 import time
+from itertools import chain
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -19,9 +21,9 @@ AUTO = {"radius": "auto", "n_eigenpairs": "auto", "time": "auto"}
 REAL = ("indian-pines-subset", "salinas-a", "samson")
 
 
-def windows(first: int, last: int, seed: int, count: int = 30):
-    """Draw windows of full Indian Pines inside some rows, each with its classes of 40 pixels up."""
-    scene = load_scene("indian-pines")
+def windows(first: int, last: int, seed: int, name: str = "indian-pines", count: int = 30):
+    """Draw windows of a scene inside some rows, each with its classes of 40 pixels up."""
+    scene = load_scene(name)
     cube, truth = np.asarray(scene.cube, dtype=float), np.asarray(scene.ground_truth)
     rng = np.random.default_rng(seed)
     while count:
@@ -69,18 +71,23 @@ def compare(cube, truth, n_clusters: int, **settings):
     return model, oa(truth, model.labels_), family, means
 
 
-def show_windows(first: int, last: int, seed: int) -> None:
-    print("| window | pixels | K | automatic | mean of its family | K-means raw | unit |")
+def show_windows(draws) -> None:
+    """Show the windows of some draws, and the means of each draw and of all."""
+    print("| draw | pixels | K | automatic | mean of its family | K-means raw | unit |")
     print("|---|---|---|---|---|---|---|")
-    rows = []
-    for number, (cube, truth, k) in enumerate(windows(first, last, seed)):
-        _, found, family, means = compare(cube, truth, k)
-        rows.append([found, family, *means, max(means)])
-        numbers = " | ".join(f"{value:.3f}" for value in rows[-1][:4])
-        print(f"| {number} | {cube[..., 0].size} | {k} | {numbers} |", flush=True)
-    mean = np.mean(rows, axis=0)
-    print(f"| mean | | | {' | '.join(f'{value:.3f}' for value in mean[:4])} |")
-    print(f"\nabove its family {mean[0] - mean[1]:+.3f}, better K-means {mean[0] - mean[4]:+.3f}")
+    found: dict[str, list[list[float]]] = {}
+    for draw, drawn in draws.items():
+        for cube, truth, k in drawn:
+            _, accuracy, family, means = compare(cube, truth, k)
+            found.setdefault(draw, []).append([accuracy, family, *means, max(means)])
+            numbers = " | ".join(f"{value:.3f}" for value in found[draw][-1][:4])
+            print(f"| {draw} | {cube[..., 0].size} | {k} | {numbers} |", flush=True)
+    for draw, rows in {**found, "all": [*chain.from_iterable(found.values())]}.items():
+        mean = np.mean(rows, axis=0)
+        print(
+            f"\n{draw}: OA {mean[0]:.3f}, above its family {mean[0] - mean[1]:+.3f}, "
+            f"better K-means {mean[0] - mean[4]:+.3f}"
+        )
 
 
 def show_scenes() -> None:
@@ -185,8 +192,16 @@ def show_cost() -> None:
 
 
 PARTS = {
-    "windows": lambda: show_windows(0, 71, 0),
-    "held-out": lambda: show_windows(73, 144, 3),
+    "windows": lambda: show_windows({"seed 0": windows(0, 71, 0)}),
+    "held-out": lambda: show_windows(
+        {f"seed {seed}": windows(73, 144, seed) for seed in (2, 3, 4)}
+    ),
+    "crops": lambda: show_windows(
+        {
+            "Salinas A": windows(0, 82, 5, "salinas-a", 16),
+            "Samson": windows(0, 94, 5, "samson", 16),
+        }
+    ),
     "scenes": show_scenes,
     "moved": show_moved,
     "synthetic": show_synthetic,
