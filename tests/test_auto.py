@@ -1,6 +1,8 @@
 """The automatic mode: what it finds, how it says so, and that it always says the same."""
 
 import copy
+import json
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -328,12 +330,15 @@ def test_without_a_window_the_family_has_none(scene):
     assert score(scene.ground_truth, model.labels_).oa > 0.9
 
 
-def test_command_line(scene, here):
+@pytest.mark.parametrize("option", ["--radius", "--time"])
+def test_command_line_leaves_the_other_to_the_family_too(scene, here, option):
     np.save("cube.npy", scene.cube)
-    arguments = ["cluster", "cube.npy", "-k", "3", "--radius", "auto", "--time", "auto"]
+    arguments = ["cluster", "cube.npy", "-k", "3", option, "auto"]
     result = CliRunner().invoke(main, [*arguments, "-o", "out", "--no-report", "--quiet"])
     assert result.exit_code == 0, result.output
     assert "all views of the spectra agree on: " in result.output
+    parameters = json.loads(Path("out/run.json").read_text())["parameters"]
+    assert (parameters["radius"], parameters["time"]) == ("auto", "auto")
     with rasterio.open("out/confidence.tif") as file:
         written = file.read(1)
     assert np.array_equal(written, SRDL(3, **AUTO).fit(scene.cube).confidence_)

@@ -98,7 +98,7 @@ Examples:
     type=NumberOrAuto(),
     metavar="T|auto",
     default=30.0,
-    help="Diffusion time: the longer, the coarser.",
+    help="Diffusion time: the longer, the coarser; auto as for --radius.",
 )
 @click.option(
     "--sigma",
@@ -199,4 +199,9 @@ def _requested_run(
             raise ParameterError(f"{option}={value} has no meaning for {method}; leave it out.")
     if options["normalize"] == "none":
         options["normalize"] = None
+    if "auto" in (options.get("radius"), options["time"]):
+        for name in {"radius", "time"} & options.keys():
+            # What nobody asked for is no wish: the family chooses it.
+            if context.get_parameter_source(name) is click.core.ParameterSource.DEFAULT:
+                options[name] = "auto"
     return Run(request, method.upper(), options)
