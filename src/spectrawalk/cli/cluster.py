@@ -19,7 +19,7 @@ from spectrawalk.cli.outputs import (
 )
 from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
-from spectrawalk.cli.scene_request import SceneRequest, given_options
+from spectrawalk.cli.scene_request import SceneRequest, given_options, is_given
 from spectrawalk.errors import ParameterError
 
 # Parameters that a method lacks: DL has neither a window nor a consensus.
@@ -194,7 +194,7 @@ def _requested_run(
     method = options.pop("method")
     for name in _LACKS[method]:
         value = options.pop(name)
-        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+        if is_given(context, name):
             option = "--" + name.replace("_", "-")
             raise ParameterError(f"{option}={value} has no meaning for {method}; leave it out.")
     if options["normalize"] == "none":
@@ -202,6 +202,6 @@ def _requested_run(
     if "auto" in (options.get("radius"), options["time"]):
         for name in {"radius", "time"} & options.keys():
             # What nobody asked for is no wish: the family chooses it.
-            if context.get_parameter_source(name) is click.core.ParameterSource.DEFAULT:
+            if not is_given(context, name):
                 options[name] = "auto"
     return Run(request, method.upper(), options)

@@ -187,13 +187,17 @@ class SceneRequest:
         return load_scene(self.source)
 
 
+def is_given(context: click.Context, name: str) -> bool:
+    """Whether a parameter stands on the command line."""
+    return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+
+
 def given_options(context: click.Context, ignoring: set[str]) -> list[str]:
     """Options that stand on the command line, but for some."""
-    default = click.core.ParameterSource.DEFAULT
     return [
         param.opts[0]
         for param in context.command.params
-        if param.name not in ignoring and context.get_parameter_source(param.name or "") != default
+        if param.name not in ignoring and is_given(context, param.name or "")
     ]
 
 
