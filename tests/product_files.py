@@ -18,6 +18,11 @@ WAVELENGTHS = np.array([450.5, 550.0, 650.25, 850.0, 1650.0, 2200.0])
 FWHM = np.array([5.0, 5.5, 6.0, 6.5, 7.0, 7.5])
 TRANSFORM = (30.0, 0.0, 500_000.0, 0.0, -30.0, 4_000_000.0)
 EPSG = 32633
+UTM = rasterio.CRS.from_epsg(EPSG)
+
+
+def same_crs(wkt, expected=UTM) -> bool:
+    return rasterio.CRS.from_wkt(wkt) == expected
 
 
 def write_envi(path: Path, cube=CUBE, interleave="bip", byte_order=0, **fields) -> Path:
