@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 import spectrawalk
 from spectrawalk import SRDL, score
+from spectrawalk.auto.agreement import agreement
 from spectrawalk.auto.clouds import Cloud, kmeans_labels, spatial_kmeans
-from spectrawalk.auto.consensus import consensus_of, join_groups
+from spectrawalk.auto.consensus import consensus_of, distinct_rows, join_groups
 from spectrawalk.auto.family import Member, time_for
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
@@ -226,7 +227,7 @@ def test_verdicts():
     assert _judge({2: 0.9, 3: 0.6, 5: 0.89}) == (5, "between 2 and 5, 5 most likely")
 
 
-def test_clouds_are_believed_where_views_agree_on_them():
+def test_the_kind_of_runs_that_agrees_leads():
     steady, moved = np.repeat([0, 1], 20), np.tile([0, 1], 20)
 
     def walks(second):
@@ -241,13 +242,42 @@ def test_clouds_are_believed_where_views_agree_on_them():
             for view, labels in (("spectra", moved), ("whitened", second))
         ]
 
-    runs, remark = trusted_runs(walks(moved), clouds(1 - moved))
-    assert "clouds" in remark
-    assert runs[0] is moved
-    for second in (steady, moved):  # walks agree too; clouds do not
-        runs, remark = trusted_runs(walks(steady if second is moved else moved), clouds(steady))
-        assert remark == ""
-        assert runs[0] is steady
+    trust = trusted_runs(walks(moved), clouds(1 - moved), 2)
+    assert "clouds" in trust.remark
+    assert trust.leading[0] is moved
+    assert trust.beside[0] is steady
+    trust = trusted_runs(walks(steady), clouds(steady), 2)
+    assert trust.remark == ""
+    assert trust.leading[0] is steady
+    assert trust.beside[0] is moved
+    trust = trusted_runs(walks(steady), [], 2)  # a table has no clouds
+    assert trust.leading[0] is steady
+    assert trust.beside == []
+
+
+def test_runs_beside_say_which_groups_belong_together():
+    groups = np.repeat([0, 1, 2, 3], 10)
+    runs = [groups, (groups + 1) % 4]  # four groups, none nearer to another
+    first, second = np.array([0, 0, 1, 1])[groups], np.array([0, 1, 0, 1])[groups]
+    for beside in (first, second):
+        assert agreement(consensus_of(runs, 2, [beside]).labels, beside) == pytest.approx(1)
+    # They have no say on single pixels, nor on how sure these are.
+    stray = first.copy()
+    stray[0] = 1
+    agreed = consensus_of(runs, 2, [stray])
+    assert agreement(agreed.labels, first) == pytest.approx(1)
+    assert agreed.confidence[0] == agreed.confidence[1]
+
+
+def test_distinct_rows_are_those_of_numpy():
+    rng = np.random.default_rng(6)
+    for width in (1, 8, 63, 64, 65, 200):
+        rows = rng.random((50, width)) < 0.02
+        expected, number, count = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+        found, first, found_count = distinct_rows(rows)
+        assert np.array_equal(found, number.ravel())
+        assert np.array_equal(rows[first], expected)
+        assert np.array_equal(found_count, count)
 
 
 def test_neighbors_outvote_noise():

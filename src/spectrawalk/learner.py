@@ -107,7 +107,6 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
                 seen = keep_dark(spectra, raw) if self.normalize == "pixel" else spectra
                 del raw
                 self._fit_family(Pixels(seen, pixels.mask), spectra, seed)
-                self.density_bandwidth_ = self._bandwidth(spectra)
                 self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
                 return self
             pixels = Pixels(spectra, pixels.mask)

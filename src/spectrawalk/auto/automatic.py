@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from spectrawalk.auto.clouds import cloud_runs
 from spectrawalk.auto.consensus import consensus_of
-from spectrawalk.auto.family import Member, Run, Settings, fine_runs, members_of, solve_graphs
+from spectrawalk.auto.family import (
+    REMAINS,
+    Member,
+    Run,
+    Settings,
+    fine_labels,
+    members_of,
+    solve_graphs,
+)
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
 from spectrawalk.auto.structure import Evidence, count_clusters
@@ -54,7 +62,8 @@ def cluster_automatically(
         for member, run in members_of(solved, pixels.mask, k, settings):
             members.append(member)
             first = first or run  # on the plain spectra, as a single fit would be
-        fine += fine_runs(solved, pixels.mask, k, settings)
+            if len(run.eigenvalues) == len(solved.eigenvalues) and member.remains != REMAINS[-1]:
+                fine.append(fine_labels(run, pixels.mask, k, settings))
     if first is None:
         raise StructureError(
             f"no run of the family found {k} clusters that stand apart in diffusion distance; ask "
@@ -62,16 +71,16 @@ def cluster_automatically(
         )
     # A table has no neighbours, and one view only: nothing to compare.
     clouds = list(cloud_runs(views, pixels.mask, k, seed)) if pixels.is_image and k > 1 else []
-    runs, remark = trusted_runs(members, clouds)
-    labels, confidence = consensus_of(runs, k)
-    warnings = fragile_parameters(members) + ([remark] if remark else [])
+    trust = trusted_runs(members, clouds, k)
+    labels, confidence = consensus_of(trust.leading, k, trust.beside)
+    warnings = fragile_parameters(members) + ([trust.remark] if trust.remark else [])
     return Automatic(
         labels,
         confidence,
         evidence,
         warnings,
         members,
-        runs + fine,
+        trust.leading + trust.beside + fine,
         first,
         n_components,
     )

@@ -162,7 +162,7 @@ def _densities(points: NDArray[np.float64], density_neighbors: int) -> dict[str,
     _, d2 = graph.global_neighbors(points, max(density_neighbors, DENSITY_NEIGHBORS))
     mean = np.sqrt(d2[:, :DENSITY_NEIGHBORS]).mean(axis=1)
     floor = 1e-9 * float(mean.max()) or 1.0
-    bandwidth = modes.mean_distance(points, MEAN_SAMPLE) / modes.BANDWIDTH_SHARE
+    bandwidth = bandwidth_of(points)
     near = d2[:, :density_neighbors]
     # Noise can keep all spectra farther apart than the paper's bandwidth reaches.
     while not np.exp(-near / bandwidth**2).sum() > 0:
@@ -171,20 +171,19 @@ def _densities(points: NDArray[np.float64], density_neighbors: int) -> dict[str,
     return {"near": modes.density(near, bandwidth), "wide": wide / wide.sum()}
 
 
-def fine_runs(
-    solved: Graph, mask: NDArray[np.bool_], n_clusters: int, settings: Settings
-) -> Iterator[NDArray[np.int32]]:
-    """Labels of runs on one graph that find more clusters than there are, for finer questions."""
-    wanted = FINE * n_clusters
-    for p in solved.densities.values():
-        ranking = modes.density_ranking(p)
-        time = settings.time or time_for(solved.eigenvalues, REMAINS[0])
-        coordinates = diffusion_coordinates(solved.eigenvalues, solved.eigenvectors, time)
-        parent, rho = modes.nearest_denser(coordinates, ranking)
-        most = min(wanted, int(np.count_nonzero(p * rho > 0)))
-        if most > 0:
-            found = _leading_modes(p * rho, ranking, most)
-            yield label_pixels(coordinates, ranking, parent, found, mask, settings.consensus)
+def bandwidth_of(points: NDArray[np.float64]) -> float:
+    """Bandwidth of the first kind of density, as in a single fit but for the smaller sample."""
+    return modes.mean_distance(points, MEAN_SAMPLE) / modes.BANDWIDTH_SHARE
+
+
+def fine_labels(
+    run: Run, mask: NDArray[np.bool_], n_clusters: int, settings: Settings
+) -> NDArray[np.int32]:
+    """Label the pixels of a run again, from more modes than it has clusters, for questions."""
+    mode_score = run.density * run.rho
+    most = min(FINE * n_clusters, int(np.count_nonzero(mode_score > 0)))
+    found = _leading_modes(mode_score, run.ranking, most)
+    return label_pixels(run.coordinates, run.ranking, run.parent, found, mask, settings.consensus)
 
 
 def members_of(

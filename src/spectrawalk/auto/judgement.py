@@ -1,32 +1,52 @@
-"""Which runs to trust, by what can be seen without labels: their agreement from view to view.
+"""Which runs to trust, by what can be seen without labels: how sure their consensus is.
 
 Where spectra fall into compact clouds, K-means finds them in every view alike, while walks inside
 spatial windows may tie unlike neighbours together; elsewhere it is the other way round. The kind of
-clustering that says the same thing in every view is the one to believe.
+clustering whose runs say the same thing leads. The other kind keeps a small vote on which groups
+belong together: walks in windows cannot tell that two fields far apart are of one kind, and spectra
+can.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.auto.agreement import agreement_across
 from spectrawalk.auto.clouds import Cloud
+from spectrawalk.auto.consensus import consensus_of
 from spectrawalk.auto.family import Member
 
-CLEAR = 0.77
-"""Agreement between views from which on clouds may be believed rather than walks."""
+SURE = 0.7
+"""Clouds lead if their mean confidence, and half of what it is above that of walks, reach this."""
 
 
-def trusted_runs(members: list[Member], clouds: list[Cloud]) -> tuple[list[NDArray[np.int32]], str]:
-    """Labels of the runs to combine, and a remark if they are not the family's own."""
-    across = agreement_across(members, "view")
-    within = agreement_across(clouds, "view")
-    if across is None or within is None or within < max(CLEAR, across):
-        # M = K serves better than M = K + 2, whose runs tell how fragile the labels are.
-        return [member.labels for member in members if member.extra_eigenpairs == 0], ""
-    return [cloud.labels for cloud in clouds], (
-        f"spectra fall into compact clouds, which K-means finds in every view alike (agreement "
-        f"{within:.2f}), while walks agree to {across:.2f}: the labels are those of K-means with a "
-        "say of each pixel's neighbours"
+class Trust(NamedTuple):
+    """Labels of the runs that lead, and of those that vote beside them."""
+
+    leading: list[NDArray[np.int32]]
+    beside: list[NDArray[np.int32]]
+    remark: str
+    """For the user, if those that lead are not the family's own."""
+
+
+def trusted_runs(members: list[Member], clouds: list[Cloud], n_clusters: int) -> Trust:
+    """Tell which of the two kinds of runs leads."""
+    # M = K serves better than M = K + 2, whose runs tell how fragile the labels are.
+    walks = [member.labels for member in members if member.extra_eigenpairs == 0]
+    others = [cloud.labels for cloud in clouds]
+    if not others:
+        return Trust(walks, [], "")
+    sure_walks, sure_clouds = (
+        float(consensus_of(runs, n_clusters).confidence.mean()) for runs in (walks, others)
+    )
+    if sure_clouds + (sure_clouds - sure_walks) / 2 < SURE:
+        return Trust(walks, others, "")
+    return Trust(
+        others,
+        walks,
+        "spectra fall into compact clouds, which K-means finds in every view alike (mean "
+        f"confidence {sure_clouds:.2f}; of walks {sure_walks:.2f}): the labels are those of "
+        "K-means with a say of each pixel's neighbours",
     )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 from threadpoolctl import threadpool_limits
 
-from spectrawalk.auto.consensus import consensus_of, group_means
+from spectrawalk.auto.consensus import consensus_of, distinct_rows, group_means
 from spectrawalk.labeling import number_by_size
 
 NEARLY = 0.02
@@ -33,9 +33,8 @@ def parts_of(
     if count <= fewest:
         coarse = [run for run in runs if run.max() < fewest]
         return consensus_of(coarse, count).labels.astype(np.intp)
-    distinct, part = np.unique(stacked > 0, axis=0, return_inverse=True)
-    part = part.ravel()
-    if len(distinct) > count:
+    part, first, _ = distinct_rows(stacked > 0)
+    if len(first) > count:
         centred = stacked.astype(np.float64) - stacked.mean(axis=0, dtype=np.float64)
         with threadpool_limits(limits=1):
             _, directions = np.linalg.eigh(centred.T @ centred)
