@@ -1,6 +1,6 @@
 """How good the automatic mode is: ``python benchmarks/auto.py PART ...`` prints Markdown.
 
-Parts: windows (30 of Indian Pines, rows 0..71), held-out (three draws of 30, rows 73..144), crops
+Parts: windows (30 of Indian Pines, rows 0..71), held-out (six draws of 30, rows 73..144), crops
 (of Salinas A and Samson), scenes, moved, synthetic, nothing (noise and one class), queries, cost.
 Ground truth is used for scores alone.
 """
@@ -181,11 +181,12 @@ def show_cost() -> None:
     SRDL(3, **AUTO).fit(make_scene((30, 30)).cube)  # compiles
     for side in (100, 141, 200):
         scene = make_scene((side, side), n_bands=200, n_classes=6)
-        seconds = []
-        for settings in ({}, AUTO):
-            start = time.perf_counter()
-            SRDL(6, **settings).fit(scene)
-            seconds.append(time.perf_counter() - start)
+        seconds = [float("inf")] * 2
+        for _ in range(3):  # in turn, and the quickest of each: other work on the machine adds time
+            for kind, settings in enumerate(({}, AUTO)):
+                start = time.perf_counter()
+                SRDL(6, **settings).fit(scene)
+                seconds[kind] = min(seconds[kind], time.perf_counter() - start)
         print(
             f"| {side**2} | {seconds[0]:.1f} | {seconds[1]:.1f} | {seconds[1] / seconds[0]:.1f} |"
         )
@@ -194,7 +195,7 @@ def show_cost() -> None:
 PARTS = {
     "windows": lambda: show_windows({"seed 0": windows(0, 71, 0)}),
     "held-out": lambda: show_windows(
-        {f"seed {seed}": windows(73, 144, seed) for seed in (2, 3, 4)}
+        {f"seed {seed}": windows(73, 144, seed) for seed in (2, 3, 4, 6, 7, 8)}
     ),
     "crops": lambda: show_windows(
         {
