@@ -11,7 +11,7 @@ import rasterio
 from click.testing import CliRunner
 
 import spectrawalk
-from spectrawalk import SRDL, score
+from spectrawalk import SRDL, modes, score
 from spectrawalk.auto.agreement import agreement
 from spectrawalk.auto.clouds import Cloud, kmeans_labels, spatial_kmeans
 from spectrawalk.auto.consensus import consensus_of, distinct_rows, join_groups
@@ -19,11 +19,18 @@ from spectrawalk.auto.family import Member, time_for
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
 from spectrawalk.auto.structure import NO_STRUCTURE, _judge
-from spectrawalk.auto.views import keep_dark, local_mean, views_of, whitened_components
+from spectrawalk.auto.views import (
+    keep_dark,
+    local_mean,
+    principal_coordinates,
+    views_of,
+    whitened_components,
+)
 from spectrawalk.cli import main
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import FileError, ParameterError
-from spectrawalk.preparation import take_pixels
+from spectrawalk.graph import global_neighbors
+from spectrawalk.preparation import normalize_spectra, take_pixels
 
 AUTO = {"radius": "auto", "time": "auto", "n_eigenpairs": "auto"}
 
@@ -227,7 +234,7 @@ def test_verdicts():
     assert _judge({2: 0.9, 3: 0.6, 5: 0.89}) == (5, "between 2 and 5, 5 most likely")
 
 
-def test_the_kind_of_runs_that_agrees_leads():
+def test_clouds_lead_if_they_are_sure_enough():
     steady, moved = np.repeat([0, 1], 20), np.tile([0, 1], 20)
 
     def walks(second):
@@ -250,9 +257,26 @@ def test_the_kind_of_runs_that_agrees_leads():
     assert trust.remark == ""
     assert trust.leading[0] is steady
     assert trust.beside[0] is moved
+    trust = trusted_runs(walks(steady), clouds(moved), 2)  # both are sure
+    assert trust.leading[0] is moved
     trust = trusted_runs(walks(steady), [], 2)  # a table has no clouds
     assert trust.leading[0] is steady
     assert trust.beside == []
+
+
+def test_runs_with_more_eigenpairs_serve_where_no_others_found_the_clusters():
+    points = np.array([[0, 1.0], [1, 0], [1, 1], [2, 1], [3, 3]])[np.arange(40) % 5]
+    model = SRDL(2, radius="auto", time=100, normalize=None).fit(points)
+    assert len(np.unique(model.labels_)) == 2
+
+
+def test_reported_bandwidth_is_that_of_the_density(model, scene):
+    pixels = take_pixels(scene)
+    unit = normalize_spectra(pixels.spectra.astype(float), "pixel")
+    plain = principal_coordinates(unit)
+    _, d2 = global_neighbors(plain, 20)
+    expected = modes.density(d2, model.density_bandwidth_)
+    np.testing.assert_allclose(model.density_.ravel(), expected, rtol=1e-6)
 
 
 def test_runs_beside_say_which_groups_belong_together():

@@ -52,7 +52,8 @@ class SRDL(DiffusionLearner):
     jitter : float
         Standard deviation of noise added to the raw values.
     random_state : int or None
-        Seed of the jitter; None is a fixed seed. With jitter 0 nothing depends on it.
+        Seed of the jitter, and of K-means in the automatic mode; None is a fixed seed. Else, with
+        jitter 0, nothing depends on it.
     window : {"square", "disk"}
         Shape of the graph's window.
     components : {"bridge", "split"}

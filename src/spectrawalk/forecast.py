@@ -35,8 +35,11 @@ _GUARDS = 8
 _COARSE = 300
 """Bytes per pixel that tie the graph to the coarse one."""
 
-_FAMILY_BYTES = 600
+_FAMILY_BYTES = 320
 """Bytes per pixel and cluster that a family's labels take where they are joined."""
+
+_FAMILY_KEPT = 2600
+"""Bytes per pixel that a family holds all the time: views, labels, one run kept whole."""
 
 _MOST_AUTO_CLUSTERS = 12
 """Clusters that the automatic mode finds at the most when it counts them itself."""
@@ -98,8 +101,9 @@ def working_memory(
     lists = 12 * n_neighbors  # neighbours, and their distances
     graph = 12 * _EDGES * n_neighbors
     pairs = _AUTO_PAIRS if n_eigenpairs == "auto" else int(n_eigenpairs)
+    kept = 0
     if n_family_clusters:
-        pairs = n_family_clusters + 2
+        pairs, kept = n_family_clusters + 2, _FAMILY_KEPT
     block = 8 * (pairs - 1 + _GUARDS)
     stages = (
         spectra + spectra,  # scaling
@@ -109,7 +113,7 @@ def working_memory(
         spectra + spectra / 2 + 600,  # density: in single precision, and a tree
         spectra + _FAMILY_BYTES * n_family_clusters,  # labels of all runs, stacked
     )
-    return int(n_pixels * max(stages))
+    return int(n_pixels * (max(stages) + kept))
 
 
 def family_clusters(parameters: Mapping[str, Any]) -> int:

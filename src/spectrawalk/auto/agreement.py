@@ -33,7 +33,7 @@ def agreement_across(runs: Sequence[Any], field: str) -> float | None:
 
     Parameters
     ----------
-    runs : list of Member or Cloud
+    runs : list of Member
         Or of any named tuples with ``labels``.
     field : str
 

@@ -62,6 +62,7 @@ def cluster_automatically(
         for member, run in members_of(solved, pixels.mask, k, settings):
             members.append(member)
             first = first or run  # on the plain spectra, as a single fit would be
+            # Finer runs come from all eigenpairs of a graph, at the short time.
             if len(run.eigenvalues) == len(solved.eigenvalues) and member.remains != REMAINS[-1]:
                 fine.append(fine_labels(run, pixels.mask, k, settings))
     if first is None:
@@ -69,7 +70,7 @@ def cluster_automatically(
             f"no run of the family found {k} clusters that stand apart in diffusion distance; ask "
             "for fewer clusters."
         )
-    # A table has no neighbours, and one view only: nothing to compare.
+    # A table has no neighbours that could have a say.
     clouds = list(cloud_runs(views, pixels.mask, k, seed)) if pixels.is_image and k > 1 else []
     trust = trusted_runs(members, clouds, k)
     labels, confidence = consensus_of(trust.leading, k, trust.beside)
@@ -80,7 +81,7 @@ def cluster_automatically(
         evidence,
         warnings,
         members,
-        trust.leading + trust.beside + fine,
+        trust.leading + fine,
         first,
         n_components,
     )

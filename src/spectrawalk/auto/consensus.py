@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from spectrawalk.labeling import number_by_size
 
@@ -61,13 +62,16 @@ def consensus_of(
     ([1, 1, 0, 0, 0], 2)
     """
     stacked = stack_labels(runs)
-    group = small_groups(stacked, GROUPS_PER_CLUSTER * n_clusters)
-    similarity = _similarity(stacked, group)
-    if beside:
-        similarity = (1 - BESIDE) * similarity + BESIDE * _similarity(stack_labels(beside), group)
-    joined = settle(stacked, join_groups(similarity, np.bincount(group), n_clusters)[group])
-    labels, _ = number_by_size(joined.astype(np.int32), np.unique(joined))
-    return Agreement(labels, confidence_of(stacked, labels))
+    # One thread: the last bits of a threaded product depend on how many share it.
+    with threadpool_limits(limits=1, user_api="blas"):
+        group = small_groups(stacked, GROUPS_PER_CLUSTER * n_clusters)
+        similarity = _similarity(stacked, group)
+        if beside:
+            other = _similarity(stack_labels(beside), group)
+            similarity = (1 - BESIDE) * similarity + BESIDE * other
+        joined = settle(stacked, join_groups(similarity, np.bincount(group), n_clusters)[group])
+        labels, _ = number_by_size(joined.astype(np.int32), np.unique(joined))
+        return Agreement(labels, confidence_of(stacked, labels))
 
 
 def stack_labels(runs: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ as much as its few graphs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,8 @@ class Graph(NamedTuple):
     eigenvalues: NDArray[np.float64]
     eigenvectors: NDArray[np.float64]
     densities: dict[str, NDArray[np.float64]]
+    bandwidth: float
+    """Of the first kind of density."""
     n_components: int
     neighbors: NDArray[np.int32]
 
@@ -99,6 +101,7 @@ class Run(NamedTuple):
     rho: NDArray[np.float64]
     eigenvalues: NDArray[np.float64]
     time: float
+    bandwidth: float
     neighbors: NDArray[np.int32]
     """Of each pixel in the graph, shape (n, k); -1 where there are fewer."""
 
@@ -126,11 +129,11 @@ def solve_graphs(
         factors = {False: (None,), True: (None,)}
     plans = [(view, factor) for view in views for factor in factors[view.smoothed]]
     last: View | None = None
-    densities: dict[str, NDArray[np.float64]] = {}
+    densities: tuple[dict[str, NDArray[np.float64]], float] = ({}, 0.0)
     for view, factor in progress.track("family", plans):
         if view is not last:
             last, densities = view, _densities(view.points, settings.density_neighbors)
-        yield _solve(view, factor, mask, n_eigenpairs, settings, densities)
+        yield _solve(view, factor, mask, n_eigenpairs, settings, *densities)
 
 
 def _solve(
@@ -140,6 +143,7 @@ def _solve(
     n_eigenpairs: int,
     settings: Settings,
     densities: dict[str, NDArray[np.float64]],
+    bandwidth: float,
 ) -> Graph:
     k = max(1, round(NEIGHBOR_SHARE[view.smoothed] * settings.n_neighbors))
     radius = None
@@ -148,38 +152,49 @@ def _solve(
     else:
         radius = max(1, round(factor * base_radius(mask, settings.radius)))
         index, d2 = graph.window_neighbors(view.points, mask, k, radius)
-    present = d2[np.isfinite(d2)]
-    typical = float(np.sqrt(present.mean())) if present.size else 0.0
+    present = np.isfinite(d2)
+    typical = float(np.sqrt(np.mean(d2, where=present))) if present.any() else 0.0
     scales = graph.local_scales(d2, WEIGHT_SCALE * typical if typical > 0 else 1.0)
     W = graph.weight_matrix(index, d2, scales)
+    del d2, present  # of a large image they are as much as all the rest
     W, n_components = graph.bridge_components(W, view.points, mask, scales, radius)
     values, vectors = leading_eigenpairs(W, n_eigenpairs, tolerance=TOLERANCE)
-    return Graph(view.name, view.smoothed, radius, values, vectors, densities, n_components, index)
+    return Graph(
+        view.name,
+        view.smoothed,
+        radius,
+        values,
+        vectors,
+        densities,
+        bandwidth,
+        n_components,
+        index,
+    )
 
 
-def _densities(points: NDArray[np.float64], density_neighbors: int) -> dict[str, Any]:
-    """Density of each pixel: the paper's, which sees near spectra only, and one that sees more."""
+def _densities(
+    points: NDArray[np.float64], density_neighbors: int
+) -> tuple[dict[str, NDArray[np.float64]], float]:
+    """Density of each pixel: the paper's, which sees near spectra only, and one that sees more.
+
+    With them the bandwidth of the former.
+    """
     _, d2 = graph.global_neighbors(points, max(density_neighbors, DENSITY_NEIGHBORS))
     mean = np.sqrt(d2[:, :DENSITY_NEIGHBORS]).mean(axis=1)
     floor = 1e-9 * float(mean.max()) or 1.0
-    bandwidth = bandwidth_of(points)
+    bandwidth = modes.mean_distance(points, MEAN_SAMPLE) / modes.BANDWIDTH_SHARE
     near = d2[:, :density_neighbors]
     # Noise can keep all spectra farther apart than the paper's bandwidth reaches.
     while not np.exp(-near / bandwidth**2).sum() > 0:
         bandwidth *= 2
     wide = 1 / np.maximum(mean, floor)
-    return {"near": modes.density(near, bandwidth), "wide": wide / wide.sum()}
-
-
-def bandwidth_of(points: NDArray[np.float64]) -> float:
-    """Bandwidth of the first kind of density, as in a single fit but for the smaller sample."""
-    return modes.mean_distance(points, MEAN_SAMPLE) / modes.BANDWIDTH_SHARE
+    return {"near": modes.density(near, bandwidth), "wide": wide / wide.sum()}, bandwidth
 
 
 def fine_labels(
     run: Run, mask: NDArray[np.bool_], n_clusters: int, settings: Settings
 ) -> NDArray[np.int32]:
-    """Label the pixels of a run again, from more modes than it has clusters, for questions."""
+    """Label the pixels of a run again, from up to three times as many modes, for questions."""
     mode_score = run.density * run.rho
     most = min(FINE * n_clusters, int(np.count_nonzero(mode_score > 0)))
     found = _leading_modes(mode_score, run.ranking, most)
@@ -210,7 +225,17 @@ def members_of(
             )
             yield (
                 member,
-                Run(coordinates, p, ranking, parent, rho, values, time, solved.neighbors),
+                Run(
+                    coordinates,
+                    p,
+                    ranking,
+                    parent,
+                    rho,
+                    values,
+                    time,
+                    solved.bandwidth,
+                    solved.neighbors,
+                ),
             )
 
 

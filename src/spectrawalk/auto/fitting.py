@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectrawalk.auto import questions
 from spectrawalk.auto.automatic import cluster_automatically
 from spectrawalk.auto.consensus import confidence_of, stack_labels
-from spectrawalk.auto.family import Settings, bandwidth_of
+from spectrawalk.auto.family import Settings
 from spectrawalk.auto.structure import Evidence
 from spectrawalk.errors import FileError, ParameterError
 from spectrawalk.labeling import Consensus
@@ -75,7 +75,7 @@ class AutomaticMixin:
         self._mask = pixels.mask
         model._ranking, model._parent = run.ranking, run.parent
         model.density_ = pixels.to_image(run.density, np.nan)
-        model.density_bandwidth_ = bandwidth_of(pixels.spectra)
+        model.density_bandwidth_ = run.bandwidth
         model.rho_ = pixels.to_image(run.rho, np.nan)
         model.mode_score_ = pixels.to_image(run.density * run.rho, np.nan)
         model.coordinates_ = pixels.to_image(run.coordinates, np.nan)

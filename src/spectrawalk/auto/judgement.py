@@ -1,10 +1,10 @@
 """Which runs to trust, by what can be seen without labels: how sure their consensus is.
 
 Where spectra fall into compact clouds, K-means finds them in every view alike, while walks inside
-spatial windows may tie unlike neighbours together; elsewhere it is the other way round. The kind of
-clustering whose runs say the same thing leads. The other kind keeps a small vote on which groups
-belong together: walks in windows cannot tell that two fields far apart are of one kind, and spectra
-can.
+spatial windows may tie unlike neighbours together; elsewhere it is the other way round. Clouds lead
+if their runs are sure enough of them, the more so the less sure walks are. The other kind keeps a
+small vote on which groups belong together: walks in windows cannot tell that two fields far apart
+are of one kind, and spectra can.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ def trusted_runs(members: list[Member], clouds: list[Cloud], n_clusters: int) ->
     """Tell which of the two kinds of runs leads."""
     # M = K serves better than M = K + 2, whose runs tell how fragile the labels are.
     walks = [member.labels for member in members if member.extra_eigenpairs == 0]
-    others = [cloud.labels for cloud in clouds]
-    if not others:
+    walks = walks or [member.labels for member in members]
+    spectral = [cloud.labels for cloud in clouds]
+    if not spectral:
         return Trust(walks, [], "")
     sure_walks, sure_clouds = (
-        float(consensus_of(runs, n_clusters).confidence.mean()) for runs in (walks, others)
+        float(consensus_of(runs, n_clusters).confidence.mean()) for runs in (walks, spectral)
     )
     if sure_clouds + (sure_clouds - sure_walks) / 2 < SURE:
-        return Trust(walks, others, "")
+        return Trust(walks, spectral, "")
     return Trust(
-        others,
+        spectral,
         walks,
-        "spectra fall into compact clouds, which K-means finds in every view alike (mean "
-        f"confidence {sure_clouds:.2f}; of walks {sure_walks:.2f}): the labels are those of "
-        "K-means with a say of each pixel's neighbours",
+        "spectra fall into compact clouds: runs of K-means agree on them (mean confidence "
+        f"{sure_clouds:.2f}; of walks {sure_walks:.2f}), and the labels are those of K-means with "
+        "a say of each pixel's neighbours",
     )
