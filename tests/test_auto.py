@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import spectrawalk
 from spectrawalk import SRDL, modes, score
 from spectrawalk.auto.agreement import agreement
-from spectrawalk.auto.clouds import Cloud, kmeans_labels, spatial_kmeans
+from spectrawalk.auto.clouds import kmeans_labels, spatial_kmeans
 from spectrawalk.auto.consensus import consensus_of, distinct_rows, join_groups
 from spectrawalk.auto.family import Member, time_for
 from spectrawalk.auto.fragility import fragile_parameters
@@ -244,10 +244,7 @@ def test_clouds_lead_if_they_are_sure_enough():
         ]
 
     def clouds(second):
-        return [
-            Cloud(view, False, 0.0, labels)
-            for view, labels in (("spectra", moved), ("whitened", second))
-        ]
+        return [moved, second]
 
     trust = trusted_runs(walks(moved), clouds(1 - moved), 2)
     assert "clouds" in trust.remark

@@ -40,10 +40,11 @@ def agreement_across(runs: Sequence[Any], field: str) -> float | None:
     Examples
     --------
     >>> import numpy as np
-    >>> from spectrawalk.auto.clouds import Cloud
+    >>> from spectrawalk.auto.family import Member
     >>> labels = np.array([0, 0, 1, 1])
-    >>> runs = [Cloud("spectra", False, 0.0, labels), Cloud("whitened", False, 0.0, 1 - labels)]
-    >>> agreement_across(runs, "view"), agreement_across(runs, "strength")
+    >>> first = Member("spectra", False, 3, "near", 0, 0.5, labels)
+    >>> runs = [first, first._replace(view="whitened", labels=1 - labels)]
+    >>> agreement_across(runs, "view"), agreement_across(runs, "radius")
     (1.0, None)
     """
     alike: dict[tuple[object, ...], list[NDArray[np.integer]]] = {}

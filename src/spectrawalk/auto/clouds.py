@@ -8,7 +8,6 @@ from a weak one to a strong one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,28 +30,16 @@ _NEIGHBORS = np.array([[0.5**0.5, 1, 0.5**0.5], [1, 0, 1], [0.5**0.5, 1, 0.5**0.
 """Weights of the eight neighbours, by their distance."""
 
 
-class Cloud(NamedTuple):
-    """One clustering: how it was made, and its labels."""
-
-    view: str
-    smoothed: bool
-    """Whether it was made, or started, in the smoothed view."""
-    strength: float
-    """Say of the neighbours; 0 for plain K-means."""
-    labels: NDArray[np.int32]
-
-
 def cloud_runs(
     views: list[View], mask: NDArray[np.bool_], n_clusters: int, seed: int
-) -> Iterator[Cloud]:
-    """K-means in every view, and from there K-means with neighbours in the view not smoothed."""
+) -> Iterator[NDArray[np.int32]]:
+    """Labels by K-means in every view, and from there with neighbours in the view not smoothed."""
     plain = {view.name: view.points for view in views if not view.smoothed}
     for view in views:
         labels = kmeans_labels(view.points, n_clusters, seed)
-        yield Cloud(view.name, view.smoothed, 0.0, labels)
+        yield labels
         for strength in STRENGTHS:
-            voted = spatial_kmeans(plain[view.name], mask, labels, strength)
-            yield Cloud(view.name, view.smoothed, strength, voted)
+            yield spatial_kmeans(plain[view.name], mask, labels, strength)
 
 
 def kmeans_labels(

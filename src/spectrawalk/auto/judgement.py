@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.auto.clouds import Cloud
 from spectrawalk.auto.consensus import consensus_of
 from spectrawalk.auto.family import Member
 
@@ -31,21 +30,20 @@ class Trust(NamedTuple):
     """For the user, if those that lead are not the family's own."""
 
 
-def trusted_runs(members: list[Member], clouds: list[Cloud], n_clusters: int) -> Trust:
-    """Tell which of the two kinds of runs leads."""
+def trusted_runs(members: list[Member], clouds: list[NDArray[np.int32]], n_clusters: int) -> Trust:
+    """Tell which of the two kinds of runs leads; of clouds there may be none."""
     # M = K serves better than M = K + 2, whose runs tell how fragile the labels are.
     walks = [member.labels for member in members if member.extra_eigenpairs == 0]
     walks = walks or [member.labels for member in members]
-    spectral = [cloud.labels for cloud in clouds]
-    if not spectral:
+    if not clouds:
         return Trust(walks, [], "")
     sure_walks, sure_clouds = (
-        float(consensus_of(runs, n_clusters).confidence.mean()) for runs in (walks, spectral)
+        float(consensus_of(runs, n_clusters).confidence.mean()) for runs in (walks, clouds)
     )
     if sure_clouds + (sure_clouds - sure_walks) / 2 < SURE:
-        return Trust(walks, spectral, "")
+        return Trust(walks, clouds, "")
     return Trust(
-        spectral,
+        clouds,
         walks,
         "spectra fall into compact clouds: runs of K-means agree on them (mean confidence "
         f"{sure_clouds:.2f}; of walks {sure_walks:.2f}), and the labels are those of K-means with "

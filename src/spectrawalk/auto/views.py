@@ -24,7 +24,6 @@ WHITENED = 10
 SMOOTHING = 3
 """Width in pixels of the square over which a smoothed view takes the mean."""
 
-
 MOST_PAIRS = 200_000
 """Pairs of neighbours that the noise is estimated from, at most."""
 
