@@ -28,7 +28,8 @@ class SRDL(DiffusionLearner):
     radius : int, None or "auto"
         Half-width r of the window, in pixels. None: no window (then this is DLSS). ``"auto"``, here
         or for `time`: the automatic mode, a consensus over runs of many radii, times and views of
-        the spectra; see :mod:`spectrawalk.auto`.
+        the spectra, some of them without a window; a radius given is the one around which they
+        lie. See :mod:`spectrawalk.auto`.
     n_neighbors : int
         k, the pixel itself left out; a window that holds fewer gives all it has.
     sigma : float, "mean" or "self-tuning"

@@ -15,8 +15,10 @@ from spectrawalk.auto.family import (
     Run,
     Settings,
     fine_labels,
+    leading,
     members_of,
     solve_graphs,
+    walked_views,
 )
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
@@ -50,18 +52,19 @@ def cluster_automatically(
 ) -> Automatic:
     """Cluster without tuning; `n_clusters` None asks for the number of clusters as well."""
     views = views_of(pixels)
-    evidence = count_clusters(views, max_clusters, seed)
+    evidence = count_clusters(views.spectral, max_clusters, seed)
     k = n_clusters or evidence.n_clusters
     members: list[Member] = []
     fine: list[NDArray[np.int32]] = []
     first: Run | None = None
     n_components = 1
     wanted = settings.n_eigenpairs or max(2, k) + 2
-    for solved in solve_graphs(views, pixels.mask, min(wanted, len(pixels.spectra)), settings):
+    walked = walked_views(views, k)
+    for solved in solve_graphs(walked, pixels.mask, min(wanted, len(pixels.spectra)), settings):
         n_components = max(n_components, solved.n_components)
         for member, run in members_of(solved, pixels.mask, k, settings):
             members.append(member)
-            first = first or run  # on the plain spectra, as a single fit would be
+            first = first or run
             # Finer runs come from all eigenpairs of a graph, at the short time.
             if len(run.eigenvalues) == len(solved.eigenvalues) and member.remains != REMAINS[-1]:
                 fine.append(fine_labels(run, pixels.mask, k, settings))
@@ -70,9 +73,14 @@ def cluster_automatically(
             f"no run of the family found {k} clusters that stand apart in diffusion distance; ask "
             "for fewer clusters."
         )
-    # A table has no neighbours that could have a say.
-    clouds = list(cloud_runs(views, pixels.mask, k, seed)) if pixels.is_image and k > 1 else []
-    trust = trusted_runs(members, clouds, k)
+    clouds: list[NDArray[np.int32]] = []
+    contrast_clouds: list[NDArray[np.int32]] = []
+    if pixels.is_image and k > 1:  # a table has no neighbours that could have a say
+        clouds += cloud_runs(views.spectral, pixels.mask, k, seed)
+        if views.contrast is not None:
+            contrasts = [leading(views.contrast, k + 2)]
+            contrast_clouds += cloud_runs(contrasts, pixels.mask, k, seed)
+    trust = trusted_runs(members, clouds, contrast_clouds, k)
     labels, confidence = consensus_of(trust.leading, k, trust.beside)
     warnings = fragile_parameters(members) + ([trust.remark] if trust.remark else [])
     return Automatic(

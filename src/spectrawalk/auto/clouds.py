@@ -33,13 +33,16 @@ _NEIGHBORS = np.array([[0.5**0.5, 1, 0.5**0.5], [1, 0, 1], [0.5**0.5, 1, 0.5**0.
 def cloud_runs(
     views: list[View], mask: NDArray[np.bool_], n_clusters: int, seed: int
 ) -> Iterator[NDArray[np.int32]]:
-    """Labels by K-means in every view, and from there with neighbours in the view not smoothed."""
+    """Labels by K-means in every view, and from there with neighbours in the view not smoothed.
+
+    A view that is only there smoothed is taken as it is.
+    """
     plain = {view.name: view.points for view in views if not view.smoothed}
     for view in views:
         labels = kmeans_labels(view.points, n_clusters, seed)
         yield labels
         for strength in STRENGTHS:
-            yield spatial_kmeans(plain[view.name], mask, labels, strength)
+            yield spatial_kmeans(plain.get(view.name, view.points), mask, labels, strength)
 
 
 def kmeans_labels(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk import graph, modes, progress
-from spectrawalk.auto.views import View
+from spectrawalk.auto.views import View, Views
 from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
 from spectrawalk.labeling import Consensus, label_pixels
 
@@ -23,8 +23,18 @@ RADIUS_SHARE = 0.3
 LARGEST_RADIUS = 16
 """...and at most this: the search in a window must not grow with the image."""
 
-RADIUS_FACTORS = {True: (0.4, 1.0), False: (0.67, 1.5)}
-"""Radii of a view's graphs, in units of the base radius: smoothed views, others."""
+WIDTHS = (0, 2, 4)
+"""Leading contrasts that a graph is made of, beyond one per cluster."""
+
+RADIUS_FACTORS: dict[str, tuple[float | None, ...]] = {
+    "contrast": (1.0, None),
+    "whitened": (0.67, 1.5),
+    "spectra": (0.67, 1.5),
+}
+"""Radii of a view's graphs, in units of the base radius; None is the whole image.
+
+Where fields stand out from what varies inside them, those of one kind find each other from afar.
+"""
 
 NEIGHBOR_SHARE = {True: 0.5, False: 1.0}
 """Their neighbours, as a share of `n_neighbors`."""
@@ -120,20 +130,56 @@ def base_radius(mask: NDArray[np.bool_], radius: int | None = None) -> int:
     return max(2, min(round(RADIUS_SHARE * min(mask.shape)), LARGEST_RADIUS))
 
 
+def walked_views(views: Views, n_clusters: int) -> list[View]:
+    """What graphs are made of: contrasts, some more or fewer, and the other view of least noise."""
+    if views.contrast is None:
+        return views.spectral
+    most = views.contrast.points.shape[1]
+    widths = sorted({min(max(2, n_clusters) + extra, most) for extra in WIDTHS})
+    return [leading(views.contrast, width) for width in widths] + views.spectral[-1:]
+
+
+def leading(view: View, width: int) -> View:
+    """Keep so many of a view's coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> view = leading(View("contrast", True, np.ones((5, 20))), 3)
+    >>> view.name, view.points.shape
+    ('contrast 3', (5, 3))
+    """
+    points = np.ascontiguousarray(view.points[:, :width])
+    return view._replace(name=f"{view.name} {width}", points=points)
+
+
 def solve_graphs(
     views: list[View], mask: NDArray[np.bool_], n_eigenpairs: int, settings: Settings
 ) -> Iterator[Graph]:
     """Build the family's graphs one after the other, and solve each for its leading eigenpairs."""
-    factors: dict[bool, tuple[float | None, ...]] = dict(RADIUS_FACTORS)
-    if mask.ndim == 1 or not settings.windowed:
-        factors = {False: (None,), True: (None,)}
-    plans = [(view, factor) for view in views for factor in factors[view.smoothed]]
+    plans = [(view, factor) for view in views for factor in _factors(view, mask, settings)]
     last: View | None = None
-    densities: tuple[dict[str, NDArray[np.float64]], float] = ({}, 0.0)
+    searched: _Searched | None = None
     for view, factor in progress.track("family", plans):
-        if view is not last:
-            last, densities = view, _densities(view.points, settings.density_neighbors)
-        yield _solve(view, factor, mask, n_eigenpairs, settings, *densities)
+        if searched is None or view is not last:
+            last, searched = view, _search(view, settings)
+        yield _solve(view, factor, mask, n_eigenpairs, settings, searched)
+
+
+def _factors(view: View, mask: NDArray[np.bool_], settings: Settings) -> tuple[float | None, ...]:
+    if mask.ndim == 1 or not settings.windowed:
+        return (None,)
+    return RADIUS_FACTORS[view.name.split()[0]]
+
+
+class _Searched(NamedTuple):
+    """What one search of the whole image gives: densities, and the neighbours of a graph."""
+
+    densities: dict[str, NDArray[np.float64]]
+    bandwidth: float
+    """Of the first kind of density."""
+    neighbors: NDArray[np.int32]
+    d2: NDArray[np.float64]
 
 
 def _solve(
@@ -142,14 +188,12 @@ def _solve(
     mask: NDArray[np.bool_],
     n_eigenpairs: int,
     settings: Settings,
-    densities: dict[str, NDArray[np.float64]],
-    bandwidth: float,
+    searched: _Searched,
 ) -> Graph:
-    k = max(1, round(NEIGHBOR_SHARE[view.smoothed] * settings.n_neighbors))
     radius = None
-    if factor is None:
-        index, d2 = graph.global_neighbors(view.points, k)
-    else:
+    index, d2 = searched.neighbors, searched.d2
+    if factor is not None:
+        k = _graph_neighbors(view, settings)
         radius = max(1, round(factor * base_radius(mask, settings.radius)))
         index, d2 = graph.window_neighbors(view.points, mask, k, radius)
     present = np.isfinite(d2)
@@ -165,21 +209,25 @@ def _solve(
         radius,
         values,
         vectors,
-        densities,
-        bandwidth,
+        searched.densities,
+        searched.bandwidth,
         n_components,
         index,
     )
 
 
-def _densities(
-    points: NDArray[np.float64], density_neighbors: int
-) -> tuple[dict[str, NDArray[np.float64]], float]:
+def _graph_neighbors(view: View, settings: Settings) -> int:
+    return max(1, round(NEIGHBOR_SHARE[view.smoothed] * settings.n_neighbors))
+
+
+def _search(view: View, settings: Settings) -> _Searched:
     """Density of each pixel: the paper's, which sees near spectra only, and one that sees more.
 
-    With them the bandwidth of the former.
+    The neighbours found on the way serve a graph over the whole image.
     """
-    _, d2 = graph.global_neighbors(points, max(density_neighbors, DENSITY_NEIGHBORS))
+    points, density_neighbors = view.points, settings.density_neighbors
+    k = _graph_neighbors(view, settings)
+    index, d2 = graph.global_neighbors(points, max(k, density_neighbors, DENSITY_NEIGHBORS))
     mean = np.sqrt(d2[:, :DENSITY_NEIGHBORS]).mean(axis=1)
     floor = 1e-9 * float(mean.max()) or 1.0
     bandwidth = modes.mean_distance(points, MEAN_SAMPLE) / modes.BANDWIDTH_SHARE
@@ -188,7 +236,12 @@ def _densities(
     while not np.exp(-near / bandwidth**2).sum() > 0:
         bandwidth *= 2
     wide = 1 / np.maximum(mean, floor)
-    return {"near": modes.density(near, bandwidth), "wide": wide / wide.sum()}, bandwidth
+    return _Searched(
+        {"near": modes.density(near, bandwidth), "wide": wide / wide.sum()},
+        bandwidth,
+        index[:, :k].copy(),
+        d2[:, :k].copy(),
+    )
 
 
 def fine_labels(

@@ -3,8 +3,8 @@
 Where spectra fall into compact clouds, K-means finds them in every view alike, while walks inside
 spatial windows may tie unlike neighbours together; elsewhere it is the other way round. Clouds lead
 if their runs are sure enough of them, the more so the less sure walks are. The other kind keeps a
-small vote on which groups belong together: walks in windows cannot tell that two fields far apart
-are of one kind, and spectra can.
+small vote on which groups belong together: walks cannot tell for sure that two fields far apart are
+of one kind, and clouds of the same contrasts can.
 """
 
 from __future__ import annotations
@@ -30,8 +30,16 @@ class Trust(NamedTuple):
     """For the user, if those that lead are not the family's own."""
 
 
-def trusted_runs(members: list[Member], clouds: list[NDArray[np.int32]], n_clusters: int) -> Trust:
-    """Tell which of the two kinds of runs leads; of clouds there may be none."""
+def trusted_runs(
+    members: list[Member],
+    clouds: list[NDArray[np.int32]],
+    contrast_clouds: list[NDArray[np.int32]],
+    n_clusters: int,
+) -> Trust:
+    """Tell which of the two kinds of runs leads; of clouds there may be none.
+
+    Those in the view of contrasts vote beside walks, which look at the same.
+    """
     # M = K serves better than M = K + 2, whose runs tell how fragile the labels are.
     walks = [member.labels for member in members if member.extra_eigenpairs == 0]
     walks = walks or [member.labels for member in members]
@@ -41,7 +49,7 @@ def trusted_runs(members: list[Member], clouds: list[NDArray[np.int32]], n_clust
         float(consensus_of(runs, n_clusters).confidence.mean()) for runs in (walks, clouds)
     )
     if sure_clouds + (sure_clouds - sure_walks) / 2 < SURE:
-        return Trust(walks, clouds, "")
+        return Trust(walks, contrast_clouds or clouds, "")
     return Trust(
         clouds,
         walks,

@@ -52,8 +52,8 @@ def count_clusters(views: list[View], max_clusters: int, seed: int = 0) -> Evide
     Parameters
     ----------
     views : list of View
-        As from :func:`spectrawalk.auto.views.views_of`. A single one, of a table, is compared
-        with every second of its coordinates.
+        The spectral ones of :func:`spectrawalk.auto.views.views_of`. A single one, of a table, is
+        compared with every second of its coordinates.
     max_clusters : int
     seed : int
 
@@ -64,7 +64,7 @@ def count_clusters(views: list[View], max_clusters: int, seed: int = 0) -> Evide
     >>> from spectrawalk.preparation import Pixels, normalize_spectra, take_pixels
     >>> pixels = take_pixels(make_scene((40, 40), n_classes=3, random_state=1))
     >>> unit = Pixels(normalize_spectra(pixels.spectra, "pixel"), pixels.mask)
-    >>> count_clusters(views_of(unit), 8).n_clusters
+    >>> count_clusters(views_of(unit).spectral, 8).n_clusters
     3
     """
     n = len(views[0].points)

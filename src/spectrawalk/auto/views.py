@@ -1,6 +1,8 @@
 """Several views of the same pixels: as measured, smoothed in space, and with the noise evened out.
 
-One run looks at one view. What all views agree on does not hang on how spectra were prepared.
+One run looks at one view. What all views agree on does not hang on how spectra were prepared. The
+view of contrasts evens out more than noise: what varies inside a field counts as little as it can,
+so that a faint difference between two fields weighs more than a strong one within them.
 """
 
 from __future__ import annotations
@@ -25,7 +27,22 @@ SMOOTHING = 3
 """Width in pixels of the square over which a smoothed view takes the mean."""
 
 MOST_PAIRS = 200_000
-"""Pairs of neighbours that the noise is estimated from, at most."""
+"""Pairs of pixels that a covariance is estimated from, at most."""
+
+LAGS = (3, 4, 5, 6)
+"""Pixels apart of the pairs that tell what varies inside a field and what changes between fields.
+
+So far apart, the means over 3 x 3 around two pixels share none.
+"""
+
+INSIDE = 0.75
+"""Share of such pairs, the most similar ones, that are taken to lie inside one field."""
+
+CLIPPED = 1.0
+"""Percent of the pixels at either end whose value of a contrast is cut off.
+
+A single defective pixel can lie a hundred times farther out than any field.
+"""
 
 DARKEST = 1 / 3
 """Spectra shorter than this part of the median length are not scaled up to the length of others."""
@@ -40,7 +57,16 @@ class View(NamedTuple):
     """Coordinates of each pixel, shape (n, at most 20); distances between them are spectral."""
 
 
-def views_of(pixels: Pixels) -> list[View]:
+class Views(NamedTuple):
+    """All views of the same pixels."""
+
+    spectral: list[View]
+    """Spectra and their noise-whitened components, plain and smoothed; the last has least noise."""
+    contrast: View | None
+    """What fields differ in, most telling first; None without space, or with next to none."""
+
+
+def views_of(pixels: Pixels) -> Views:
     """Views of the pixels; a table, which has no space, has one only.
 
     Examples
@@ -48,22 +74,33 @@ def views_of(pixels: Pixels) -> list[View]:
     >>> from spectrawalk.datasets import make_scene
     >>> from spectrawalk.preparation import take_pixels
     >>> views = views_of(take_pixels(make_scene((20, 20), n_bands=30)))
-    >>> [(view.name, view.smoothed) for view in views]
+    >>> [(view.name, view.smoothed) for view in views.spectral]
     [('spectra', False), ('spectra', True), ('whitened', False), ('whitened', True)]
+    >>> views.contrast.points.shape
+    (400, 20)
     """
     spectra, mask = pixels.spectra, pixels.mask
     plain = View("spectra", False, principal_coordinates(spectra))
     if not pixels.is_image:
-        return [plain]
+        return Views([plain], None)
     components, _ = whitened_components(spectra, mask)
     components = np.ascontiguousarray(components[:, :WHITENED])
-    views = [
+    smoothed = local_mean(spectra, mask)
+    contrast = View("contrast", True, contrast_components(smoothed, mask))
+    spectral = [
         plain,
-        View("spectra", True, principal_coordinates(local_mean(spectra, mask), overwrite=True)),
+        View("spectra", True, principal_coordinates(smoothed, overwrite=True)),
         View("whitened", False, components),
         View("whitened", True, local_mean(components, mask)),
     ]
-    return [view for view in views if np.ptp(view.points, axis=0).max(initial=0.0) > 0]
+    return Views(
+        [view for view in spectral if _differs(view)], contrast if _differs(contrast) else None
+    )
+
+
+def _differs(view: View) -> bool:
+    """Whether any two pixels differ in it."""
+    return bool(np.ptp(view.points, axis=0).max(initial=0.0) > 0)
 
 
 def keep_dark(unit: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -144,40 +181,106 @@ def whitened_components(
     ratios : ndarray of shape (at most bands,)
         Variance of each component; without signal all are near 1, if `robust` is off.
     """
-    difference = neighbor_differences(X, mask)
+    difference = differences(X, mask, 1, MOST_PAIRS)
     if robust and len(difference) > 1:
-        size = np.square(difference).sum(axis=1)
-        difference = difference[size <= np.median(size)]
-    n_bands = X.shape[1]
+        difference = _most_similar(difference, 0.5)
     with threadpool_limits(limits=1, user_api="blas"):
         centred = X - X.mean(axis=0)
         noise = difference.T @ difference / (2 * max(len(difference), 1))
-        # With few pixels the covariance is uncertain: lean on its diagonal.
-        lean = n_bands / (n_bands + len(difference))
-        noise = (1 - lean) * noise + lean * np.diag(np.diag(noise))
-        floor = 1e-6 * max(float(np.trace(noise)), float(centred.var())) / n_bands
-        if floor == 0:
-            return np.zeros((len(X), 1)), np.zeros(1)
-        values, directions = np.linalg.eigh(noise + floor * np.eye(n_bands))
-        whitening = directions / np.sqrt(np.maximum(values, floor))
-        ratios, directions = np.linalg.eigh(
-            whitening.T @ (centred.T @ centred) @ whitening / len(X)
-        )
-        components = centred @ (whitening @ directions[:, : -COORDINATES - 1 : -1])
+        return _components(centred, centred.T @ centred / len(X), noise, len(difference))
+
+
+def contrast_components(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Components in the order of what changes between fields over what varies inside them.
+
+    Pixels a few steps apart mostly lie in one field. What the more similar pairs of them differ in
+    is evened out to variance 1; in the order counts what all pairs have in common (their
+    covariance), to which a lone defective pixel adds nothing.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, bands)
+        Spectra, smoothed over 3 x 3 pixels.
+    mask : ndarray of bool, shape (rows, cols)
+
+    Returns
+    -------
+    ndarray of shape (n, at most 20)
+        All zero where no two pixels lie so far apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> field = np.repeat([0, 1], 20)  # left and right: faint beside what varies inside them
+    >>> X = rng.normal(0, [5.0, 0.1], size=(30, 40, 2)) + np.stack([0 * field, field], axis=1)
+    >>> leading = contrast_components(X.reshape(-1, 2), np.ones((30, 40), dtype=bool))[:, 0]
+    >>> bool(abs(np.corrcoef(leading, np.tile(field, 30))[0, 1]) > 0.9)
+    True
+    """
+    n_bands = X.shape[1]
+    inside, every = np.zeros((n_bands, n_bands)), np.zeros((n_bands, n_bands))
+    n_inside = n_every = 0
+    with threadpool_limits(limits=1, user_api="blas"):
+        for lag in LAGS:
+            difference = differences(X, mask, lag, MOST_PAIRS // len(LAGS))
+            every += difference.T @ difference
+            n_every += len(difference)
+            if len(difference):
+                difference = _most_similar(difference, INSIDE)
+            inside += difference.T @ difference
+            n_inside += len(difference)
+        if not n_every:
+            return np.zeros((len(X), 1))
+        centred = X - X.mean(axis=0)
+        common = centred.T @ centred / len(X) - every / (2 * n_every)
+        components, _ = _components(centred, common, inside / (2 * n_inside), n_inside)
+    return np.clip(components, *np.percentile(components, [CLIPPED, 100 - CLIPPED], axis=0))
+
+
+def _components(
+    centred: NDArray[np.float64],
+    signal: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    n_differences: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Project onto directions in the order of signal over noise, and the ratios themselves.
+
+    `noise` is an estimate from that many differences.
+    """
+    n_bands = centred.shape[1]
+    # With few pixels the covariance is uncertain: lean on its diagonal.
+    lean = n_bands / (n_bands + n_differences)
+    noise = (1 - lean) * noise + lean * np.diag(np.diag(noise))
+    floor = 1e-6 * max(float(np.trace(noise)), float(centred.var())) / n_bands
+    if floor == 0:
+        return np.zeros((len(centred), 1)), np.zeros(1)
+    values, directions = np.linalg.eigh(noise + floor * np.eye(n_bands))
+    whitening = directions / np.sqrt(np.maximum(values, floor))
+    ratios, directions = np.linalg.eigh(whitening.T @ signal @ whitening)
+    components = centred @ (whitening @ directions[:, : -COORDINATES - 1 : -1])
     return np.ascontiguousarray(components), ratios[::-1]
 
 
-def neighbor_differences(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Differences between valid pixels that share a side, shape (pairs, bands).
+def _most_similar(difference: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """Leave out the largest of some differences, which may cross an edge."""
+    size = np.square(difference).sum(axis=1)
+    return difference[size <= np.quantile(size, share)]
 
-    Of very many pairs, some at equal steps: the covariance of the noise needs no more.
+
+def differences(
+    X: NDArray[np.float64], mask: NDArray[np.bool_], lag: int, most: int
+) -> NDArray[np.float64]:
+    """Differences between valid pixels so many rows or columns apart, shape (pairs, bands).
+
+    Of very many pairs, some at equal steps: the covariance needs no more.
     """
     number = number_pixels(mask)
     pairs = [
         (first.ravel(), second.ravel())
-        for first, second in ((number[1:], number[:-1]), (number[:, 1:], number[:, :-1]))
+        for first, second in ((number[lag:], number[:-lag]), (number[:, lag:], number[:, :-lag]))
     ]
     first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
     both = np.flatnonzero((first >= 0) & (second >= 0))
-    both = both[:: max(1, -(-len(both) // MOST_PAIRS))]
+    both = both[:: max(1, -(-len(both) // most))]
     return X[first[both]] - X[second[both]]
