@@ -15,7 +15,6 @@ from spectrawalk.auto.family import (
     Run,
     Settings,
     fine_labels,
-    leading,
     members_of,
     solve_graphs,
     walked_views,
@@ -23,7 +22,7 @@ from spectrawalk.auto.family import (
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
 from spectrawalk.auto.structure import Evidence, count_clusters
-from spectrawalk.auto.views import views_of
+from spectrawalk.auto.views import leading, views_of
 from spectrawalk.errors import StructureError
 from spectrawalk.preparation import Pixels
 
@@ -52,7 +51,7 @@ def cluster_automatically(
 ) -> Automatic:
     """Cluster without tuning; `n_clusters` None asks for the number of clusters as well."""
     views = views_of(pixels)
-    evidence = count_clusters(views.spectral, max_clusters, seed)
+    evidence = count_clusters(views.even, max_clusters, seed)
     k = n_clusters or evidence.n_clusters
     members: list[Member] = []
     fine: list[NDArray[np.int32]] = []

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk import graph, modes, progress
-from spectrawalk.auto.views import View, Views
+from spectrawalk.auto.views import View, Views, leading
 from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
 from spectrawalk.labeling import Consensus, label_pixels
 
@@ -137,20 +137,6 @@ def walked_views(views: Views, n_clusters: int) -> list[View]:
     most = views.contrast.points.shape[1]
     widths = sorted({min(max(2, n_clusters) + extra, most) for extra in WIDTHS})
     return [leading(views.contrast, width) for width in widths] + views.spectral[-1:]
-
-
-def leading(view: View, width: int) -> View:
-    """Keep so many of a view's coordinates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> view = leading(View("contrast", True, np.ones((5, 20))), 3)
-    >>> view.name, view.points.shape
-    ('contrast 3', (5, 3))
-    """
-    points = np.ascontiguousarray(view.points[:, :width])
-    return view._replace(name=f"{view.name} {width}", points=points)
 
 
 def solve_graphs(

@@ -1,8 +1,8 @@
 """How many clusters there are, and whether there are any: what stays the same in every view.
 
-With the right number of clusters, K-means finds the same ones in the plain, the smoothed and the
-noise-whitened spectra; with a wrong one it splits or merges differently in each. In noise nothing
-stays the same, whatever the number.
+With the right number of clusters, K-means finds the same ones in noise-whitened spectra, plain and
+smoothed, and in the contrasts between fields; with a wrong one it splits or merges differently in
+each. In noise nothing stays the same, whatever the number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spectrawalk.auto.views import View
 LEAST_STABILITY = 0.2
 """Agreement (adjusted Rand index) below which there is no clear structure."""
 
-AS_GOOD = 0.98
+AS_GOOD = 0.97
 """Of the numbers whose agreement is this part of the best one's, the largest is taken: few clusters
 are found again more easily than many."""
 
@@ -52,8 +52,8 @@ def count_clusters(views: list[View], max_clusters: int, seed: int = 0) -> Evide
     Parameters
     ----------
     views : list of View
-        The spectral ones of :func:`spectrawalk.auto.views.views_of`. A single one, of a table, is
-        compared with every second of its coordinates.
+        Those of :func:`spectrawalk.auto.views.views_of` in which noise is evened out. A single
+        one, of a table, is compared with every second of its coordinates.
     max_clusters : int
     seed : int
 
@@ -64,7 +64,7 @@ def count_clusters(views: list[View], max_clusters: int, seed: int = 0) -> Evide
     >>> from spectrawalk.preparation import Pixels, normalize_spectra, take_pixels
     >>> pixels = take_pixels(make_scene((40, 40), n_classes=3, random_state=1))
     >>> unit = Pixels(normalize_spectra(pixels.spectra, "pixel"), pixels.mask)
-    >>> count_clusters(views_of(unit).spectral, 8).n_clusters
+    >>> count_clusters(views_of(unit).even, 8).n_clusters
     3
     """
     n = len(views[0].points)

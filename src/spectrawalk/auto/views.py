@@ -21,7 +21,7 @@ COORDINATES = 20
 """Principal coordinates of a view: they hold what neighbours differ in, and searches are quick."""
 
 WHITENED = 10
-"""Leading noise-whitened components that make a view."""
+"""Leading noise-whitened components that make a view, and contrasts where these are counted on."""
 
 SMOOTHING = 3
 """Width in pixels of the square over which a smoothed view takes the mean."""
@@ -65,6 +65,14 @@ class Views(NamedTuple):
     contrast: View | None
     """What fields differ in, most telling first; None without space, or with next to none."""
 
+    @property
+    def even(self) -> list[View]:
+        """Those in which noise is evened out, or all that there are."""
+        if self.contrast is None:
+            return self.spectral
+        whitened = [view for view in self.spectral if view.name == "whitened"]
+        return [*whitened, leading(self.contrast, WHITENED)]
+
 
 def views_of(pixels: Pixels) -> Views:
     """Views of the pixels; a table, which has no space, has one only.
@@ -96,6 +104,20 @@ def views_of(pixels: Pixels) -> Views:
     return Views(
         [view for view in spectral if _differs(view)], contrast if _differs(contrast) else None
     )
+
+
+def leading(view: View, width: int) -> View:
+    """Keep so many of a view's coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> view = leading(View("contrast", True, np.ones((5, 20))), 3)
+    >>> view.name, view.points.shape
+    ('contrast 3', (5, 3))
+    """
+    points = np.ascontiguousarray(view.points[:, :width])
+    return view._replace(name=f"{view.name} {width}", points=points)
 
 
 def _differs(view: View) -> bool:
