@@ -103,7 +103,8 @@ def working_memory(
     pairs = _AUTO_PAIRS if n_eigenpairs == "auto" else int(n_eigenpairs)
     kept = 0
     if n_family_clusters:
-        pairs, kept = n_family_clusters + 2, _FAMILY_KEPT
+        # Spectra as the family sees them, beside those that labels are predicted from.
+        pairs, kept = n_family_clusters + 2, _FAMILY_KEPT + spectra
     block = 8 * (pairs - 1 + _GUARDS)
     stages = (
         spectra + spectra,  # scaling
