@@ -272,7 +272,7 @@ def test_reported_bandwidth_is_that_of_the_density(model, scene):
     pixels = take_pixels(scene)
     unit = normalize_spectra(pixels.spectra.astype(float), "pixel")
     views = views_of(Pixels(unit, pixels.mask))
-    first = walked_views(views, 3)[0]
+    first, _ = walked_views(views, 3)[0]
     _, d2 = global_neighbors(first.points, 20)
     expected = modes.density(d2, model.density_bandwidth_)
     np.testing.assert_allclose(model.density_.ravel(), expected, rtol=1e-6)
@@ -386,6 +386,33 @@ def test_a_defective_pixel_takes_no_contrast():
         assert (between > 1.5 * inside).all()
 
 
+def dead_bands():
+    cube = np.zeros((20, 20, 5))
+    cube[..., :2] = np.random.default_rng(1).normal(5, 1, (20, 20, 2))
+    return cube
+
+
+def checkers():
+    cube = np.ones((16, 16, 3))
+    cube[::2, ::2, 0] = cube[1::2, 1::2, 0] = 2
+    return cube
+
+
+def small_targets():
+    cube = np.ones((40, 40, 5))
+    cube[5:8, 5:8, 1], cube[30:33, 30:33, 2] = 3, 4
+    return cube
+
+
+@pytest.mark.parametrize("make", [dead_bands, checkers, small_targets])
+def test_contrasts_in_which_nothing_differs_are_left_out(make):
+    pixels = take_pixels(make())
+    contrast = views_of(pixels).contrast
+    assert contrast is None or (np.ptp(contrast.points, axis=0) > 0).all()
+    model = SRDL(2, normalize=None, **AUTO).fit(make())
+    assert set(np.unique(model.labels_)) == {0, 1}
+
+
 @pytest.mark.parametrize("shape", [(2, 3), (3, 3)])
 def test_images_of_few_pixels_have_no_contrasts(shape):
     cube = np.random.default_rng(0).uniform(1, 2, size=(*shape, 5))
@@ -394,11 +421,11 @@ def test_images_of_few_pixels_have_no_contrasts(shape):
 
 def test_graphs_are_made_of_more_or_fewer_contrasts(scene):
     views = views_of(take_pixels(scene))
-    names = [view.name for view in walked_views(views, 3)]
+    names = [view.name for view, _ in walked_views(views, 3)]
     assert names == ["contrast 3", "contrast 5", "contrast 7", "whitened"]
     # A scene of few bands has no more contrasts than these.
     views = views_of(take_pixels(scene.cube[..., :4]))
-    names = [view.name for view in walked_views(views, 3)]
+    names = [view.name for view, _ in walked_views(views, 3)]
     assert names == ["contrast 3", "contrast 4", "whitened"]
 
 

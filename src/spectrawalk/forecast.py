@@ -113,6 +113,7 @@ def working_memory(
         spectra + graph + 10 * block + _COARSE,
         spectra + spectra / 2 + 600,  # density: in single precision, and a tree
         spectra + _FAMILY_BYTES * n_family_clusters,  # labels of all runs, stacked
+        3 * spectra if n_family_clusters else 0,  # smoothed, and centred
     )
     return int(n_pixels * (max(stages) + kept))
 

@@ -11,6 +11,7 @@ from spectrawalk.auto.clouds import cloud_runs
 from spectrawalk.auto.consensus import consensus_of
 from spectrawalk.auto.family import (
     REMAINS,
+    WIDTHS,
     Member,
     Run,
     Settings,
@@ -77,7 +78,7 @@ def cluster_automatically(
     if pixels.is_image and k > 1:  # a table has no neighbours that could have a say
         clouds += cloud_runs(views.spectral, pixels.mask, k, seed)
         if views.contrast is not None:
-            contrasts = [leading(views.contrast, k + 2)]
+            contrasts = [leading(views.contrast, k + WIDTHS[1])]
             contrast_clouds += cloud_runs(contrasts, pixels.mask, k, seed)
     trust = trusted_runs(members, clouds, contrast_clouds, k)
     labels, confidence = consensus_of(trust.leading, k, trust.beside)

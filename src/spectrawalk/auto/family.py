@@ -26,15 +26,13 @@ LARGEST_RADIUS = 16
 WIDTHS = (0, 2, 4)
 """Leading contrasts that a graph is made of, beyond one per cluster."""
 
-RADIUS_FACTORS: dict[str, tuple[float | None, ...]] = {
-    "contrast": (1.0, None),
-    "whitened": (0.67, 1.5),
-    "spectra": (0.67, 1.5),
-}
-"""Radii of a view's graphs, in units of the base radius; None is the whole image.
+Factors = tuple[float | None, ...]
+"""Radii of a view's graphs, in units of the base radius; None is the whole image."""
 
-Where fields stand out from what varies inside them, those of one kind find each other from afar.
-"""
+CONTRAST_FACTORS: Factors = (1.0, None)
+"""Fields that stand out from what varies inside them find those of their kind from afar."""
+
+OTHER_FACTORS: Factors = (0.67, 1.5)
 
 NEIGHBOR_SHARE = {True: 0.5, False: 1.0}
 """Their neighbours, as a share of `n_neighbors`."""
@@ -130,32 +128,35 @@ def base_radius(mask: NDArray[np.bool_], radius: int | None = None) -> int:
     return max(2, min(round(RADIUS_SHARE * min(mask.shape)), LARGEST_RADIUS))
 
 
-def walked_views(views: Views, n_clusters: int) -> list[View]:
-    """What graphs are made of: contrasts, some more or fewer, and the other view of least noise."""
+def walked_views(views: Views, n_clusters: int) -> list[tuple[View, Factors]]:
+    """What graphs are made of: contrasts, some more or fewer, and the other view of least noise.
+
+    All spectral views, where there are no contrasts.
+    """
     if views.contrast is None:
-        return views.spectral
+        return [(view, OTHER_FACTORS) for view in views.spectral]
     most = views.contrast.points.shape[1]
     widths = sorted({min(max(2, n_clusters) + extra, most) for extra in WIDTHS})
-    return [leading(views.contrast, width) for width in widths] + views.spectral[-1:]
+    contrasts = [(leading(views.contrast, width), CONTRAST_FACTORS) for width in widths]
+    return contrasts + [(view, OTHER_FACTORS) for view in views.spectral[-1:]]
 
 
 def solve_graphs(
-    views: list[View], mask: NDArray[np.bool_], n_eigenpairs: int, settings: Settings
+    walked: list[tuple[View, Factors]],
+    mask: NDArray[np.bool_],
+    n_eigenpairs: int,
+    settings: Settings,
 ) -> Iterator[Graph]:
     """Build the family's graphs one after the other, and solve each for its leading eigenpairs."""
-    plans = [(view, factor) for view in views for factor in _factors(view, mask, settings)]
+    if mask.ndim == 1 or not settings.windowed:
+        walked = [(view, (None,)) for view, _ in walked]
+    plans = [(view, factors, factor) for view, factors in walked for factor in factors]
     last: View | None = None
     searched: _Searched | None = None
-    for view, factor in progress.track("family", plans):
+    for view, factors, factor in progress.track("family", plans):
         if searched is None or view is not last:
-            last, searched = view, _search(view, settings)
+            last, searched = view, _search(view, settings, keep=None in factors)
         yield _solve(view, factor, mask, n_eigenpairs, settings, searched)
-
-
-def _factors(view: View, mask: NDArray[np.bool_], settings: Settings) -> tuple[float | None, ...]:
-    if mask.ndim == 1 or not settings.windowed:
-        return (None,)
-    return RADIUS_FACTORS[view.name.split()[0]]
 
 
 class _Searched(NamedTuple):
@@ -165,6 +166,7 @@ class _Searched(NamedTuple):
     bandwidth: float
     """Of the first kind of density."""
     neighbors: NDArray[np.int32]
+    """Shape (n, k), and their squared distances; (n, 0) where no graph needs them."""
     d2: NDArray[np.float64]
 
 
@@ -187,7 +189,9 @@ def _solve(
     scales = graph.local_scales(d2, WEIGHT_SCALE * typical if typical > 0 else 1.0)
     W = graph.weight_matrix(index, d2, scales)
     del d2, present  # of a large image they are as much as all the rest
-    W, n_components = graph.bridge_components(W, view.points, mask, scales, radius)
+    # Parts of a graph over the whole image are joined nearby too: a search of all is quadratic.
+    near = base_radius(mask, settings.radius) if settings.windowed and mask.ndim == 2 else None
+    W, n_components = graph.bridge_components(W, view.points, mask, scales, radius or near)
     values, vectors = leading_eigenpairs(W, n_eigenpairs, tolerance=TOLERANCE)
     return Graph(
         view.name,
@@ -206,17 +210,18 @@ def _graph_neighbors(view: View, settings: Settings) -> int:
     return max(1, round(NEIGHBOR_SHARE[view.smoothed] * settings.n_neighbors))
 
 
-def _search(view: View, settings: Settings) -> _Searched:
-    """Density of each pixel: the paper's, which sees near spectra only, and one that sees more.
+def _search(view: View, settings: Settings, *, keep: bool) -> _Searched:
+    """Search the nearest spectra of the whole image, for densities and, to `keep`, for a graph.
 
-    The neighbours found on the way serve a graph over the whole image.
+    Densities are the paper's, which sees near spectra only, and one that sees more.
     """
     points, density_neighbors = view.points, settings.density_neighbors
     k = _graph_neighbors(view, settings)
     index, d2 = graph.global_neighbors(points, max(k, density_neighbors, DENSITY_NEIGHBORS))
     mean = np.sqrt(d2[:, :DENSITY_NEIGHBORS]).mean(axis=1)
     floor = 1e-9 * float(mean.max()) or 1.0
-    bandwidth = modes.mean_distance(points, MEAN_SAMPLE) / modes.BANDWIDTH_SHARE
+    # Where all but a few pixels are equal, any bandwidth will do.
+    bandwidth = (modes.mean_distance(points, MEAN_SAMPLE) or 1.0) / modes.BANDWIDTH_SHARE
     near = d2[:, :density_neighbors]
     # Noise can keep all spectra farther apart than the paper's bandwidth reaches.
     while not np.exp(-near / bandwidth**2).sum() > 0:
@@ -225,8 +230,8 @@ def _search(view: View, settings: Settings) -> _Searched:
     return _Searched(
         {"near": modes.density(near, bandwidth), "wide": wide / wide.sum()},
         bandwidth,
-        index[:, :k].copy(),
-        d2[:, :k].copy(),
+        index[:, : k * keep].copy(),
+        d2[:, : k * keep].copy(),
     )
 
 

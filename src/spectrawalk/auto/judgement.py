@@ -38,7 +38,7 @@ def trusted_runs(
 ) -> Trust:
     """Tell which of the two kinds of runs leads; of clouds there may be none.
 
-    Those in the view of contrasts vote beside walks, which look at the same.
+    Those in the view of contrasts, if there are any, vote beside walks, which look at the same.
     """
     # M = K serves better than M = K + 2, whose runs tell how fragile the labels are.
     walks = [member.labels for member in members if member.extra_eigenpairs == 0]

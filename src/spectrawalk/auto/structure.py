@@ -52,8 +52,8 @@ def count_clusters(views: list[View], max_clusters: int, seed: int = 0) -> Evide
     Parameters
     ----------
     views : list of View
-        Those of :func:`spectrawalk.auto.views.views_of` in which noise is evened out. A single
-        one, of a table, is compared with every second of its coordinates.
+        Even ones, as from :func:`spectrawalk.auto.views.views_of`. A single one, of a table, is
+        compared with every second of its coordinates.
     max_clusters : int
     seed : int
 

@@ -67,7 +67,7 @@ class Views(NamedTuple):
 
     @property
     def even(self) -> list[View]:
-        """Those in which noise is evened out, or all that there are."""
+        """Those in which noise is evened out; all, where there are no contrasts."""
         if self.contrast is None:
             return self.spectral
         whitened = [view for view in self.spectral if view.name == "whitened"]
@@ -94,7 +94,7 @@ def views_of(pixels: Pixels) -> Views:
     components, _ = whitened_components(spectra, mask)
     components = np.ascontiguousarray(components[:, :WHITENED])
     smoothed = local_mean(spectra, mask)
-    contrast = View("contrast", True, contrast_components(smoothed, mask))
+    contrast = View("contrast", True, contrast_components(smoothed, mask, overwrite=True))
     spectral = [
         plain,
         View("spectra", True, principal_coordinates(smoothed, overwrite=True)),
@@ -117,7 +117,7 @@ def leading(view: View, width: int) -> View:
     ('contrast 3', (5, 3))
     """
     points = np.ascontiguousarray(view.points[:, :width])
-    return view._replace(name=f"{view.name} {width}", points=points)
+    return view._replace(name=f"{view.name} {points.shape[1]}", points=points)
 
 
 def _differs(view: View) -> bool:
@@ -212,7 +212,9 @@ def whitened_components(
         return _components(centred, centred.T @ centred / len(X), noise, len(difference))
 
 
-def contrast_components(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+def contrast_components(
+    X: NDArray[np.float64], mask: NDArray[np.bool_], *, overwrite: bool = False
+) -> NDArray[np.float64]:
     """Components in the order of what changes between fields over what varies inside them.
 
     Pixels a few steps apart mostly lie in one field. What the more similar pairs of them differ in
@@ -224,11 +226,13 @@ def contrast_components(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDAr
     X : ndarray of shape (n, bands)
         Spectra, smoothed over 3 x 3 pixels.
     mask : ndarray of bool, shape (rows, cols)
+    overwrite : bool
+        Whether `X` may be centred in place.
 
     Returns
     -------
     ndarray of shape (n, at most 20)
-        All zero where no two pixels lie so far apart.
+        One column of zeros where no two pixels lie so far apart, or differ.
 
     Examples
     --------
@@ -254,10 +258,14 @@ def contrast_components(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDAr
             n_inside += len(difference)
         if not n_every:
             return np.zeros((len(X), 1))
-        centred = X - X.mean(axis=0)
+        centred = np.subtract(X, X.mean(axis=0), out=X if overwrite else None)
         common = centred.T @ centred / len(X) - every / (2 * n_every)
         components, _ = _components(centred, common, inside / (2 * n_inside), n_inside)
-    return np.clip(components, *np.percentile(components, [CLIPPED, 100 - CLIPPED], axis=0))
+    ends = np.percentile(components, [CLIPPED, 100 - CLIPPED], axis=0)
+    differing = ends[0] < ends[1]
+    if not differing.any():
+        return np.zeros((len(X), 1))
+    return np.clip(components, *ends)[:, differing]
 
 
 def _components(
