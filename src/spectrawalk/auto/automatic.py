@@ -64,7 +64,7 @@ def cluster_automatically(
         n_components = max(n_components, solved.n_components)
         for member, run in members_of(solved, pixels.mask, k, settings):
             members.append(member)
-            first = first or run
+            first = first or run  # on contrasts in a window: the nearest to a single fit
             # Finer runs come from all eigenpairs of a graph, at the short time.
             if len(run.eigenvalues) == len(solved.eigenvalues) and member.remains != REMAINS[-1]:
                 fine.append(fine_labels(run, pixels.mask, k, settings))
