@@ -33,9 +33,10 @@ CONTRAST_FACTORS: Factors = (1.0, None)
 """Fields that stand out from what varies inside them find those of their kind from afar."""
 
 OTHER_FACTORS: Factors = (0.67, 1.5)
+"""In other views they do not."""
 
 NEIGHBOR_SHARE = {True: 0.5, False: 1.0}
-"""Their neighbours, as a share of `n_neighbors`."""
+"""Neighbours in the graphs of smoothed views, and of others, as a share of `n_neighbors`."""
 
 REMAINS = (0.5, 0.1)
 """Times are such that this part of the last eigenpair used is left: one short, one long."""
@@ -227,11 +228,12 @@ def _search(view: View, settings: Settings, *, keep: bool) -> _Searched:
     while not np.exp(-near / bandwidth**2).sum() > 0:
         bandwidth *= 2
     wide = 1 / np.maximum(mean, floor)
+    kept = k if keep else 0
     return _Searched(
         {"near": modes.density(near, bandwidth), "wide": wide / wide.sum()},
         bandwidth,
-        index[:, : k * keep].copy(),
-        d2[:, : k * keep].copy(),
+        index[:, :kept].copy(),
+        d2[:, :kept].copy(),
     )
 
 

@@ -232,7 +232,7 @@ def contrast_components(
     Returns
     -------
     ndarray of shape (n, at most 20)
-        One column of zeros where no two pixels lie so far apart, or differ.
+        No column where no two pixels lie so far apart; those in which nothing differs are left out.
 
     Examples
     --------
@@ -257,15 +257,12 @@ def contrast_components(
             inside += difference.T @ difference
             n_inside += len(difference)
         if not n_every:
-            return np.zeros((len(X), 1))
+            return np.empty((len(X), 0))
         centred = np.subtract(X, X.mean(axis=0), out=X if overwrite else None)
         common = centred.T @ centred / len(X) - every / (2 * n_every)
         components, _ = _components(centred, common, inside / (2 * n_inside), n_inside)
     ends = np.percentile(components, [CLIPPED, 100 - CLIPPED], axis=0)
-    differing = ends[0] < ends[1]
-    if not differing.any():
-        return np.zeros((len(X), 1))
-    return np.clip(components, *ends)[:, differing]
+    return np.clip(components, *ends)[:, ends[0] < ends[1]]
 
 
 def _components(
