@@ -262,6 +262,20 @@ def test_clouds_lead_if_they_are_sure_enough():
     assert trust.beside == []
 
 
+def test_walks_and_clouds_vote_alike_in_between():
+    steady, moved = np.repeat([0, 1], 20), np.tile([0, 1], 20)
+    mostly = np.where(np.arange(40) < 8, 1 - moved, moved)
+    walks = [
+        Member("spectra", False, 3, "near", 0, left, labels)
+        for labels in (steady, moved)
+        for left in (0.5, 0.1)
+    ]
+    trust = trusted_runs(walks, [moved, mostly], [1 - steady], 2)
+    assert "to some degree" in trust.remark
+    np.testing.assert_array_equal(trust.leading, [steady, moved, moved, mostly, 1 - steady])
+    assert trust.beside == []
+
+
 def test_runs_with_more_eigenpairs_serve_where_no_others_found_the_clusters():
     points = np.array([[0, 1.0], [1, 0], [1, 1], [2, 1], [3, 3]])[np.arange(40) % 5]
     model = SRDL(2, radius="auto", time=100, normalize=None).fit(points)

@@ -2,9 +2,10 @@
 
 Where spectra fall into compact clouds, K-means finds them in every view alike, while walks inside
 spatial windows may tie unlike neighbours together; elsewhere it is the other way round. Clouds lead
-if their runs are sure enough of them, the more so the less sure walks are. The other kind keeps a
-small vote on which groups belong together: walks cannot tell for sure that two fields far apart are
-of one kind, and clouds of the same contrasts can.
+if their runs are sure enough of them, the more so the less sure walks are, and walks if they are
+not; in between, where neither is to be believed alone, both vote alike. The kind that does not lead
+keeps a small vote on which groups belong together: walks cannot tell for sure that two fields far
+apart are of one kind, and clouds of the same contrasts can.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from numpy.typing import NDArray
 from spectrawalk.auto.consensus import consensus_of
 from spectrawalk.auto.family import Member
 
-SURE = 0.7
-"""Clouds lead if their mean confidence, and half of what it is above that of walks, reach this."""
+UNSURE = 0.7
+"""Clouds vote if their mean confidence, and half of what it is above that of walks, reach this..."""
+
+SURE = 0.9
+"""...and lead from here on."""
 
 
 class Trust(NamedTuple):
@@ -27,7 +31,7 @@ class Trust(NamedTuple):
     leading: list[NDArray[np.int32]]
     beside: list[NDArray[np.int32]]
     remark: str
-    """For the user, if those that lead are not the family's own."""
+    """For the user, if those that lead are not the family's own alone."""
 
 
 def trusted_runs(
@@ -36,7 +40,7 @@ def trusted_runs(
     contrast_clouds: list[NDArray[np.int32]],
     n_clusters: int,
 ) -> Trust:
-    """Tell which of the two kinds of runs leads; of clouds there may be none.
+    """Tell which of the two kinds of runs leads, or that both do; of clouds there may be none.
 
     Those in the view of contrasts, if there are any, vote beside walks, which look at the same.
     """
@@ -48,12 +52,21 @@ def trusted_runs(
     sure_walks, sure_clouds = (
         float(consensus_of(runs, n_clusters).confidence.mean()) for runs in (walks, clouds)
     )
-    if sure_clouds + (sure_clouds - sure_walks) / 2 < SURE:
+    weight = sure_clouds + (sure_clouds - sure_walks) / 2
+    found = f"(mean confidence {sure_clouds:.2f}; of walks {sure_walks:.2f})"
+    if weight < UNSURE:
         return Trust(walks, contrast_clouds or clouds, "")
+    if weight < SURE:
+        some = walks[:: max(1, len(walks) // len(clouds))]  # of each kind about as many
+        return Trust(
+            [*some, *clouds, *contrast_clouds],
+            [],
+            f"spectra fall into clouds to some degree {found}: the labels are what walks and "
+            "K-means with a say of each pixel's neighbours agree on",
+        )
     return Trust(
         clouds,
         walks,
-        "spectra fall into compact clouds: runs of K-means agree on them (mean confidence "
-        f"{sure_clouds:.2f}; of walks {sure_walks:.2f}), and the labels are those of K-means with "
-        "a say of each pixel's neighbours",
+        f"spectra fall into compact clouds: runs of K-means agree on them {found}, and the labels "
+        "are those of K-means with a say of each pixel's neighbours",
     )
