@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from spectrawalk import graph, modes
-from spectrawalk.kernels import edges, reference, tree, windows
+from spectrawalk.kernels import edges, neighbors, reference, tree, windows
 from spectrawalk.labeling import STAGE1_RULES, Consensus, label_pixels
 
 
@@ -138,6 +138,31 @@ def test_nearest_outside(image, data):
     expected = reference.nearest_outside(X, mask, group, pixels, radius)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
+
+
+@given(images(), st.data(), st.sampled_from([0.5, 1.0, 2.0]))
+def test_nearest_outside_in_the_whole_image(image, data, share):
+    X, mask = image
+    n = len(X)
+    group = data.draw(hnp.arrays(np.int32, n, elements=st.integers(0, 3)))
+    expected, expected_d2 = reference.nearest_outside(X, mask, group, np.arange(n), sum(mask.shape))
+    middle, scale = X.mean(axis=0), graph.to_unit(X)
+    leads, slack = graph.leading_coordinates(X, middle, scale)
+    grown = tree.build_tree(leads)
+    limits = share * expected_d2
+    found, d2 = neighbors.nearest_outside(
+        grown,
+        X,
+        group,
+        neighbors.shared_groups(grown, group),
+        scale,
+        slack,
+        np.argsort(grown.rank),
+        limits,
+    )
+    within = expected_d2 <= limits
+    np.testing.assert_array_equal(found, np.where(within, expected, -1))
+    np.testing.assert_array_equal(d2, np.where(within, expected_d2, np.inf))
 
 
 @given(images())

@@ -9,6 +9,7 @@ from scipy.linalg import eigh, subspace_angles
 from scipy.sparse import block_diag, csr_array, diags_array, kron, random_array
 
 from spectrawalk import eigensolver, graph
+from spectrawalk.bridges import bridge_components
 from spectrawalk.datasets import make_scene
 from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs, taper
 from spectrawalk.preparation import normalize_spectra, take_pixels
@@ -21,7 +22,7 @@ def windowed(shape=(40, 40), k=20, radius=4, connect=True, **options):
     index, d2 = graph.window_neighbors(X, pixels.mask, k, radius)
     scales = graph.local_scales(d2, 1.0)
     W = graph.weight_matrix(index, d2, scales)
-    return graph.bridge_components(W, X, pixels.mask, scales, radius)[0] if connect else W
+    return bridge_components(W, X, pixels.mask, scales, radius)[0] if connect else W
 
 
 def ring(n):
@@ -49,7 +50,7 @@ def extreme(side, k, radius, share):
     index, d2 = graph.window_neighbors(X, mask, k, radius)
     scales = graph.local_scales(d2, share * np.sqrt(np.median(d2[np.isfinite(d2)])))
     W = graph.weight_matrix(index, d2, scales)
-    return graph.bridge_components(W, X, mask, scales, radius)[0]
+    return bridge_components(W, X, mask, scales, radius)[0]
 
 
 GRAPHS = {
@@ -210,7 +211,7 @@ def test_directed_graphs_with_several_ends_miss_no_pair(k):
     X = normalize_spectra(pixels.spectra, "pixel")
     index, d2 = graph.window_neighbors(X, pixels.mask, k, 6)
     W = graph.weight_matrix(index, d2, np.ones(len(X)), symmetrize=None)
-    W, _ = graph.bridge_components(W, X, pixels.mask, np.ones(len(X)), 6)
+    W, _ = bridge_components(W, X, pixels.mask, np.ones(len(X)), 6)
     exact = exact_moduli(W)
     if k == 2:
         assert exact[1] > 1 - 1e-9

@@ -7,7 +7,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import spearmanr
 
-from spectrawalk import graph
+from spectrawalk import bridges, graph
+from spectrawalk.bridges import bridge_components
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import GraphError
 
@@ -26,7 +27,7 @@ def connected_graph(X, mask, radius=2, k=10, sigma=1.0):
     index, d2 = graph.window_neighbors(X, mask, k, radius)
     scales = graph.local_scales(d2, sigma)
     W = graph.weight_matrix(index, d2, scales)
-    return W, graph.bridge_components(W, X, mask, scales, radius)
+    return W, bridge_components(W, X, mask, scales, radius)
 
 
 @pytest.mark.parametrize("gap", [3, 9, 40])
@@ -63,7 +64,7 @@ def test_bridge_of_many_lone_pixels():
     assert (index == -1).all()
     scales = graph.local_scales(d2, 1.0)
     W = graph.weight_matrix(index, d2, scales)
-    W, n_components = graph.bridge_components(W, X, mask, scales, 2)
+    W, n_components = bridge_components(W, X, mask, scales, 2)
     assert n_components == mask.sum()
     assert graph.component_numbers(W).max() == 0
 
@@ -156,7 +157,7 @@ def test_parts_too_far_apart_to_bridge_are_an_error():
     W = np.diag(np.ones(143), 1) + np.diag(np.ones(143), -1)
     W[70] = W[:, 70] = 0
     with pytest.raises(GraphError):
-        graph.bridge_components(csr_array(W), X, np.ones((12, 12), bool), np.ones(144), 2)
+        bridge_components(csr_array(W), X, np.ones((12, 12), bool), np.ones(144), 2)
 
 
 def parts(rng, shape, count):
@@ -170,9 +171,22 @@ def parts(rng, shape, count):
 
 def joined(W, X, mask, radius):
     """The graph once its parts are joined, as a set of edges."""
-    found, count = graph.bridge_components(W, X, mask, np.ones(len(X)), radius)
+    found, count = bridge_components(W, X, mask, np.ones(len(X)), radius)
     assert connected_components(found)[0] == 1
     return found.toarray() > 0, count
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bridges_in_the_whole_image_are_those_of_a_window_around_all(seed):
+    rng = np.random.default_rng(seed)
+    mask = rng.uniform(size=(30, 20)) < 0.9
+    # Rounded, so that some distances are equal.
+    X = rng.normal(size=(mask.sum(), 4)).round(seed % 3)
+    component = rng.choice(5, size=len(X), p=[0.6, 0.25, 0.1, 0.04, 0.01]).astype(np.int32)
+    whole = bridges._best_bridges(bridges._WholeImage(X), component)
+    window = bridges._best_bridges(bridges._Windows(X, mask, 30), component)
+    np.testing.assert_array_equal(whole[0], window[0])
+    np.testing.assert_array_equal(whole[1], window[1])
 
 
 @pytest.mark.parametrize("radius", [1, 3, None])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from spectrawalk import progress
@@ -24,10 +24,6 @@ SEARCH_BUDGET = 10_000
 
 SELF_TUNING_NEIGHBOR = 7
 """Which neighbour's distance is a pixel's own scale in self-tuning weights."""
-
-
-_LEAST_BRIDGE = 1e-12
-"""Weight of a bridge, as a share of its ends' degrees, below which rounding would undo it."""
 
 
 def window_neighbors(
@@ -71,9 +67,9 @@ def window_neighbors(
     d2 = np.empty((len(X), k))
     number = number_pixels(mask)
     middle = X.mean(axis=0)
-    scale = _to_unit(X)
+    scale = to_unit(X)
     tile, pixels_above = windows.TILE, np.concatenate([[0], mask.sum(axis=1).cumsum()])
-    work = tile * mask.shape[1] * _window_size(mask.shape, radius) * X.shape[1]
+    work = tile * mask.shape[1] * window_size(mask.shape, radius) * X.shape[1]
     # One thread in a product: the tiles share the cores.
     with threadpool_limits(limits=1, user_api="blas"):
         for start, stop in progress.in_steps("neighbours", -(-len(mask) // tile), work):
@@ -86,7 +82,7 @@ def window_neighbors(
     return index, d2
 
 
-def _window_size(shape: tuple[int, ...], radius: int) -> int:
+def window_size(shape: tuple[int, ...], radius: int) -> int:
     """Pixels in a window, at most."""
     return min(2 * radius + 1, shape[0]) * min(2 * radius + 1, shape[1])
 
@@ -117,8 +113,8 @@ def global_neighbors(
         budget = n if n <= EXACT_SEARCH else max(SEARCH_BUDGET, 100 * k)
     index = np.empty((n, k), dtype=np.int32)
     d2 = np.empty((n, k))
-    middle, scale = X.mean(axis=0), _to_unit(X)
-    leads, slack = _leading_coordinates(X, middle, scale)
+    middle, scale = X.mean(axis=0), to_unit(X)
+    leads, slack = leading_coordinates(X, middle, scale)
     tree = build_tree(leads)
     single, squares = to_single(X, tree.rank, middle, scale)
     nodes = neighbors.parts(tree, neighbors.BLOCK)
@@ -132,13 +128,13 @@ def global_neighbors(
     return index, d2
 
 
-def _to_unit(X: NDArray[np.float64]) -> float:
+def to_unit(X: NDArray[np.float64]) -> float:
     """Power of two that brings the values below 1, where single precision has its full range."""
     _, exponent = np.frexp(max(float(X.max()), -float(X.min())))
     return float(np.ldexp(1.0, min(-int(exponent), 1000)))
 
 
-def _leading_coordinates(
+def leading_coordinates(
     X: NDArray[np.float64], middle: NDArray[np.float64], scale: float
 ) -> tuple[NDArray[np.float64], float]:
     """Project the scaled spectra onto their principal directions, and bound the rounding error."""
@@ -263,114 +259,3 @@ def component_numbers(W: csr_array) -> NDArray[np.int32]:
     position = np.empty(count, dtype=np.int32)
     position[by_size] = np.arange(count, dtype=np.int32)
     return position[component]
-
-
-def bridge_components(
-    W: csr_array,
-    X: NDArray[np.float64],
-    mask: NDArray[np.bool_],
-    scales: NDArray[np.float64],
-    radius: int | None,
-) -> tuple[csr_array, int]:
-    """Join the components of the graph until one remains.
-
-    In every round each component is joined, by one edge in both directions, to its best spectral
-    match outside itself. The match is sought in a window around the component's
-    pixels; the window starts at `radius` and doubles every round, so near matches are preferred.
-
-    Parameters
-    ----------
-    W : csr_array of shape (n, n)
-    X : ndarray of shape (n, bands)
-    mask : ndarray of bool, shape (rows, cols), or (n,) for a table
-    scales : ndarray of shape (n,)
-        As from :func:`local_scales`: a bridge is weighted as any edge, but never so weakly that
-        rounding would undo it.
-    radius : int or None
-        None for no window.
-
-    Returns
-    -------
-    W : csr_array
-        Connected.
-    n_components : int
-        How many components there were.
-    """
-    component = component_numbers(W)
-    n_components = int(component.max()) + 1
-    place = Places(np.atleast_2d(mask))
-    everything = max(place.number.shape)
-    reach = everything if radius is None else radius
-    while component.max() > 0:
-        progress.report("bridges", n_components - 1 - int(component.max()), n_components - 1)
-        ends, d2 = _best_bridges(X, place, component, reach)
-        if len(d2) == 0 and reach >= everything:
-            raise GraphError(
-                "the graph falls into parts whose distance is too large for a number; scale the "
-                "values down, or use normalize='pixel'."
-            )
-        W = _add_edges(W, ends, d2, scales)
-        component = component_numbers(W)
-        reach = min(2 * reach, everything)
-    return W, n_components
-
-
-class Places:
-    """Where the valid pixels lie."""
-
-    def __init__(self, mask: NDArray[np.bool_]) -> None:
-        self.number = number_pixels(mask)
-        self.rows, self.cols = (axis.astype(np.int32) for axis in np.nonzero(mask))
-
-
-def _best_bridges(
-    X: NDArray[np.float64], place: Places, component: NDArray[np.int32], reach: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Each component's shortest way out: the pixels at its ends (2, bridges), and its length."""
-    outside = np.flatnonzero(component > 0)
-    match, d2 = _nearest_outside(X, place, component, outside, reach)
-    # The largest component, as a rule nearly the whole image, is sought for by the others.
-    into, into_d2 = _nearest_outside(X, place, (component > 0).astype(np.int32), outside, reach)
-    owner = np.concatenate([component[outside], np.zeros_like(into)])
-    ends = np.concatenate([[outside, match], [into, outside]], axis=1)
-    d2 = np.concatenate([d2, into_d2])
-    order = np.lexsort((ends[1], ends[0], d2, owner))
-    _, first = np.unique(owner[order], return_index=True)
-    best = order[first]
-    best = best[np.isfinite(d2[best])]
-    return ends[:, best], d2[best]
-
-
-def _nearest_outside(
-    X: NDArray[np.float64],
-    place: Places,
-    group: NDArray[np.int32],
-    pixels: NDArray[np.intp],
-    reach: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Nearest spectrum of another group around each of some pixels, in steps."""
-    work = _window_size(place.number.shape, reach) * X.shape[1]
-    found = [
-        windows.nearest_outside(
-            X, place.number, place.rows, place.cols, group, pixels[start:stop], reach
-        )
-        for start, stop in progress.ranges(len(pixels), work)
-    ]
-    match, d2 = zip(*found, strict=True)
-    return np.concatenate(match), np.concatenate(d2)
-
-
-def _add_edges(
-    W: csr_array, ends: NDArray[np.intp], d2: NDArray[np.float64], scales: NDArray[np.float64]
-) -> csr_array:
-    """Add edges in both directions, each just strong enough to be told from none at all."""
-    degree = W.sum(axis=1)[ends]
-    weaker = np.where(degree > 0, degree, np.inf).min(axis=0, initial=np.inf)
-    least = _LEAST_BRIDGE * np.where(np.isfinite(weaker), weaker, 1.0)
-    weight = np.maximum(edges.weigh(d2, scales, ends), least)
-    # Two components can choose the same bridge: it counts once.
-    _, once = np.unique(np.sort(ends, axis=0), axis=1, return_index=True)
-    (one, other), weight = ends[:, once], weight[once]
-    both = np.concatenate([one, other]), np.concatenate([other, one])
-    bridges = coo_array((np.concatenate([weight, weight]), both), shape=W.shape)
-    return (W + bridges.tocsr()).tocsr()

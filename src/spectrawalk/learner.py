@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectrawalk import graph, modes
 from spectrawalk.auto.fitting import AutomaticMixin
 from spectrawalk.auto.views import keep_dark
+from spectrawalk.bridges import bridge_components
 from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
 from spectrawalk.errors import FileError, ParameterError, SpectrawalkError
 from spectrawalk.fit_checks import (
@@ -215,7 +216,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         reach = reach_of(d2)
         report("graph", 1, 1)
         if self.components == "bridge":
-            W, n_components = graph.bridge_components(W, spectra, pixels.mask, scales, radius)
+            W, n_components = bridge_components(W, spectra, pixels.mask, scales, radius)
             built = max(n_components - 1, 1)
             report("bridges", built, built)
         else:

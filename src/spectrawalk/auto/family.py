@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from spectrawalk import graph, modes, progress
 from spectrawalk.auto.views import View, Views, leading
+from spectrawalk.bridges import bridge_components
 from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
 from spectrawalk.labeling import Consensus, label_pixels
 
@@ -192,7 +193,7 @@ def _solve(
     del d2, present  # of a large image they are as much as all the rest
     # Parts of a graph over the whole image are joined nearby too: a search of all is quadratic.
     near = base_radius(mask, settings.radius) if settings.windowed and mask.ndim == 2 else None
-    W, n_components = graph.bridge_components(W, view.points, mask, scales, radius or near)
+    W, n_components = bridge_components(W, view.points, mask, scales, radius or near)
     values, vectors = leading_eigenpairs(W, n_eigenpairs, tolerance=TOLERANCE)
     return Graph(
         view.name,

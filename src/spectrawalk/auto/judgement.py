@@ -19,7 +19,7 @@ from spectrawalk.auto.consensus import consensus_of
 from spectrawalk.auto.family import Member
 
 UNSURE = 0.7
-"""Clouds vote if their mean confidence, and half of what it is above that of walks, reach this..."""
+"""Clouds vote if their mean confidence and half of what it is above that of walks are this..."""
 
 SURE = 0.9
 """...and lead from here on."""

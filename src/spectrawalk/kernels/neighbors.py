@@ -1,4 +1,4 @@
-"""Spectrally nearest neighbours among all pixels."""
+"""Spectrally nearest neighbours among all pixels, and among those of another group."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from spectrawalk.kernels.selection import SINGLE, offer, sort_heap, squared_distance
-from spectrawalk.kernels.tree import Tree
+from spectrawalk.kernels.tree import DEPTH, Tree, box_distance
 
 BLOCK = 64
 """Pixels whose spectra are compared with as many others in one matrix product."""
@@ -204,3 +204,120 @@ def _take_nearest(nodes: NDArray, bounds: NDArray, size: int) -> int:
         place = below
     nodes[place], bounds[place] = node, bound
     return size
+
+
+@njit(cache=True)
+def shared_groups(tree: Tree, group: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Group of all the points below each node, -1 where there are several."""
+    shared = np.empty(len(tree.start), np.int32)
+    for node in range(len(tree.start) - 1, -1, -1):
+        if tree.child[node] < 0:
+            shared[node] = group[tree.rank[tree.start[node]]]
+            for position in range(tree.start[node] + 1, tree.stop[node]):
+                if group[tree.rank[position]] != shared[node]:
+                    shared[node] = -1
+        else:
+            left = tree.child[node]
+            shared[node] = shared[left] if shared[left] == shared[left + 1] else -1
+    return shared
+
+
+@njit(cache=True, parallel=True, error_model="numpy")
+def nearest_outside(
+    tree: Tree,
+    X: NDArray[np.float64],
+    group: NDArray[np.int32],
+    shared: NDArray[np.int32],
+    scale: float,
+    slack: float,
+    places: NDArray[np.int64],
+    limits: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Nearest spectrum of another group among all pixels, if it is not farther than a limit.
+
+    Parameters
+    ----------
+    tree : Tree
+        As for :func:`global_neighbors`.
+    X : (n, bands)
+        Spectra.
+    group : (n,)
+        Group that each pixel belongs to.
+    shared : (nodes,)
+        As from :func:`shared_groups`.
+    scale, slack : float
+        What spectra were multiplied with in the tree, and the rounding error of its distances.
+    places : (m,)
+        Where the pixels to search for lie in the tree.
+    limits : (m,)
+        Squared distance beyond which no pixel is of interest.
+
+    Returns
+    -------
+    index : (m,)
+        The nearest one (ties: smallest number), -1 where there is none within the limit.
+    d2 : (m,)
+        Its squared distance, infinite where there is none.
+    """
+    index, d2 = np.empty(len(places), np.int64), np.empty(len(places))
+    for job in prange(len(places)):
+        index[job], d2[job] = _nearest_outside(
+            tree, X, group, shared, scale, slack, places[job], limits[job]
+        )
+    return index, d2
+
+
+@njit(cache=True, error_model="numpy")
+def _nearest_outside(
+    tree: Tree,
+    X: NDArray[np.float64],
+    group: NDArray[np.int32],
+    shared: NDArray[np.int32],
+    scale: float,
+    slack: float,
+    place: int,
+    limit: float,
+) -> tuple[int, float]:
+    """Find the nearest spectrum of another group for one pixel; see :func:`nearest_outside`."""
+    point, pixel = tree.points[place], tree.rank[place]
+    nodes, gaps = np.empty(DEPTH, np.int64), np.empty(DEPTH)
+    nodes[0], gaps[0] = 0, 0.0
+    waiting, best, best_index = 1, limit, -1
+    farthest = _farthest_gap(best, scale, slack)
+    while waiting > 0:
+        waiting -= 1
+        node = nodes[waiting]
+        if gaps[waiting] > farthest or shared[node] == group[pixel]:
+            continue
+        left = tree.child[node]
+        if left >= 0:
+            left_gap = box_distance(tree, left, point)
+            right_gap = box_distance(tree, left + 1, point)
+            # The nearer one is put on top, so that it is searched first.
+            nearer = 0 if left_gap <= right_gap else 1
+            nodes[waiting], gaps[waiting] = left + 1 - nearer, max(left_gap, right_gap)
+            nodes[waiting + 1], gaps[waiting + 1] = left + nearer, min(left_gap, right_gap)
+            waiting += 2
+            continue
+        for position in range(tree.start[node], tree.stop[node]):
+            other = tree.rank[position]
+            if group[other] == group[pixel]:
+                continue
+            total = 0.0
+            for band in range(X.shape[1]):
+                difference = X[pixel, band] - X[other, band]
+                total += difference * difference
+                if total > best:
+                    break
+            if total < best or (total == best and (best_index < 0 or other < best_index)):
+                best, best_index = total, other
+                farthest = _farthest_gap(best, scale, slack)
+    if best_index < 0 or best == np.inf:
+        return -1, np.inf
+    return best_index, best
+
+
+@njit(cache=True)
+def _farthest_gap(d2: float, scale: float, slack: float) -> float:
+    """Squared distance in the tree beyond which none is as small as `d2`."""
+    return (np.sqrt(d2) * scale * (1 + 1e-9) + slack) ** 2

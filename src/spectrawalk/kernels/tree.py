@@ -19,7 +19,7 @@ LEAF = 16
 NONE = np.iinfo(np.int64).max
 """Lowest rank below a node that holds no point to be found."""
 
-_DEPTH = 128
+DEPTH = 128
 """Room for the nodes still to visit: a balanced tree is far less deep."""
 
 
@@ -174,7 +174,7 @@ def nearest_lower(
     findable : (n,)
         By rank: not negative where a point may be found.
     """
-    nodes, bounds = np.empty(_DEPTH, np.int64), np.empty(_DEPTH)
+    nodes, bounds = np.empty(DEPTH, np.int64), np.empty(DEPTH)
     nodes[0], bounds[0] = 0, 0.0
     waiting = 1
     best, best_rank = np.inf, -1

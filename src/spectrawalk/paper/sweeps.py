@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk import graph, modes, progress
+from spectrawalk.bridges import bridge_components
 from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
 from spectrawalk.errors import SpectrawalkError
 from spectrawalk.estimators import SRDL
@@ -141,7 +142,7 @@ def _walks(
     scales = graph.local_scales(d2, defaults.sigma)
     for name, symmetrize in GRAPHS.items():
         W = graph.weight_matrix(index, d2, scales, symmetrize)
-        W, _ = graph.bridge_components(W, spectra, mask, scales, radius)
+        W, _ = bridge_components(W, spectra, mask, scales, radius)
         yield name, *leading_eigenpairs(W, n_eigenpairs, symmetric=symmetrize is not None)
 
 
