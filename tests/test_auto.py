@@ -2,6 +2,7 @@
 
 import copy
 import json
+import warnings
 from pathlib import Path
 
 import numba
@@ -235,45 +236,67 @@ def test_verdicts():
     assert _judge({2: 0.9, 3: 0.6, 5: 0.89}) == (5, "between 2 and 5, 5 most likely")
 
 
+STEADY, MOVED = np.repeat([0, 1], 20), np.tile([0, 1], 20)
+
+
+def walks(*runs):
+    return [Member(str(view), False, 3, "near", 0, 0.5, run) for view, run in enumerate(runs)]
+
+
 def test_clouds_lead_if_they_are_sure_enough():
-    steady, moved = np.repeat([0, 1], 20), np.tile([0, 1], 20)
-
-    def walks(second):
-        return [
-            Member(view, False, 3, "near", 0, 0.5, labels)
-            for view, labels in (("spectra", steady), ("whitened", second))
-        ]
-
-    contrasts = [1 - steady]
-    trust = trusted_runs(walks(moved), [moved, 1 - moved], contrasts, 2)
+    contrasts, cuts = [1 - STEADY], [1 - MOVED]
+    trust = trusted_runs(walks(STEADY, MOVED), cuts, [MOVED, 1 - MOVED], contrasts, 2)
     assert "clouds" in trust.remark
-    assert trust.leading[0] is moved
-    assert trust.beside[0] is steady
-    trust = trusted_runs(walks(steady), [moved, steady], contrasts, 2)
+    assert trust.leading[0] is MOVED
+    assert trust.beside[0] is STEADY
+    trust = trusted_runs(walks(STEADY, STEADY), cuts, [MOVED, STEADY], contrasts, 2)
     assert trust.remark == ""
-    assert trust.leading[0] is steady
+    assert trust.leading[0] is STEADY
     assert trust.beside is contrasts
-    trust = trusted_runs(walks(steady), [moved, moved], contrasts, 2)  # both are sure
-    assert trust.leading[0] is moved
-    trust = trusted_runs(walks(steady), [moved, steady], [], 2)  # too small an image for contrasts
-    assert trust.beside[0] is moved
-    trust = trusted_runs(walks(steady), [], [], 2)  # a table has no clouds
-    assert trust.leading[0] is steady
+    trust = trusted_runs(walks(STEADY, STEADY), cuts, [MOVED, MOVED], contrasts, 2)  # both are sure
+    assert trust.leading[0] is MOVED
+    # Too small an image for contrasts.
+    trust = trusted_runs(walks(STEADY, STEADY), cuts, [MOVED, STEADY], [], 2)
+    assert trust.beside[0] is MOVED
+    trust = trusted_runs(walks(STEADY, STEADY), cuts, [], [], 2)  # a table has no clouds
+    assert trust.leading[0] is STEADY
     assert trust.beside == []
 
 
-def test_walks_and_clouds_vote_alike_in_between():
-    steady, moved = np.repeat([0, 1], 20), np.tile([0, 1], 20)
-    mostly = np.where(np.arange(40) < 8, 1 - moved, moved)
-    walks = [
-        Member("spectra", False, 3, "near", 0, left, labels)
-        for labels in (steady, moved)
-        for left in (0.5, 0.1)
-    ]
-    trust = trusted_runs(walks, [moved, mostly], [1 - steady], 2)
+def test_all_kinds_of_runs_vote_in_between():
+    mostly = np.where(np.arange(40) < 8, 1 - MOVED, MOVED)
+    twice = walks(STEADY, STEADY, MOVED, MOVED)  # of each kind about as many vote
+    trust = trusted_runs(twice, [1 - MOVED], [MOVED, mostly], [1 - STEADY], 2)
     assert "to some degree" in trust.remark
-    np.testing.assert_array_equal(trust.leading, [steady, moved, moved, mostly, 1 - steady])
+    expected = [STEADY, MOVED, 1 - MOVED, MOVED, mostly, 1 - STEADY]
+    np.testing.assert_array_equal(trust.leading, expected)
     assert trust.beside == []
+
+
+@pytest.mark.parametrize("n_clusters", [6, 7])
+def test_cuts_lead_where_many_clusters_are_wanted(n_clusters):
+    walk, cut = np.arange(42) % n_clusters, np.arange(42) // (42 // n_clusters)
+    unsure = [np.random.default_rng(seed).integers(n_clusters, size=42) for seed in range(4)]
+    trust = trusted_runs(walks(walk), [cut], unsure, [cut], n_clusters)
+    assert trust.leading[0] is (cut if n_clusters > 6 else walk)
+    assert ("diffusion coordinates" in trust.remark) == (n_clusters > 6)
+    assert trust.beside[0] is cut
+    assert trusted_runs(walks(walk), [], unsure, [cut], n_clusters).leading[0] is walk
+
+
+def test_cuts_tell_many_classes_apart():
+    scene = make_scene((40, 40), n_bands=30, n_classes=8, noise=0.02, mixing=0.2, random_state=5)
+    model = SRDL(8, **AUTO).fit(scene)
+    assert model.n_clusters_ == 8
+    assert score(scene.ground_truth, model.labels_).oa > 0.9
+
+
+def test_few_distinct_spectra_are_no_reason_to_warn():
+    points = np.array([[0, 1.0], [1, 0], [1, 1], [3, 1]])[np.arange(60) % 4]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SRDL(3, **AUTO, normalize=None).fit(points)
+    assert model.n_clusters_ == 3
 
 
 def test_runs_with_more_eigenpairs_serve_where_no_others_found_the_clusters():

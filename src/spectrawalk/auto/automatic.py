@@ -15,6 +15,7 @@ from spectrawalk.auto.family import (
     Member,
     Run,
     Settings,
+    cut_labels,
     fine_labels,
     members_of,
     solve_graphs,
@@ -35,7 +36,8 @@ class Automatic(NamedTuple):
     confidence: NDArray[np.float32]
     evidence: Evidence
     warnings: list[str]
-    members: list[Member]
+    family: list[NDArray[np.int32]]
+    """Labels of all runs on graphs."""
     runs: list[NDArray[np.int32]]
     """Labels of the runs that the consensus was made of, and of finer ones, for questions."""
     representative: Run
@@ -55,6 +57,7 @@ def cluster_automatically(
     evidence = count_clusters(views.even, max_clusters, seed)
     k = n_clusters or evidence.n_clusters
     members: list[Member] = []
+    cuts: list[NDArray[np.int32]] = []
     fine: list[NDArray[np.int32]] = []
     first: Run | None = None
     n_components = 1
@@ -62,6 +65,9 @@ def cluster_automatically(
     walked = walked_views(views, k)
     for solved in solve_graphs(walked, pixels.mask, min(wanted, len(pixels.spectra)), settings):
         n_components = max(n_components, solved.n_components)
+        cut = cut_labels(solved, k, settings, seed)
+        if len(np.unique(cut)) == k:  # there may be fewer places than that
+            cuts.append(cut)
         for member, run in members_of(solved, pixels.mask, k, settings):
             members.append(member)
             first = first or run  # on contrasts in a window: the nearest to a single fit
@@ -80,7 +86,7 @@ def cluster_automatically(
         if views.contrast is not None:
             contrasts = [leading(views.contrast, k + WIDTHS[1])]
             contrast_clouds += cloud_runs(contrasts, pixels.mask, k, seed)
-    trust = trusted_runs(members, clouds, contrast_clouds, k)
+    trust = trusted_runs(members, cuts, clouds, contrast_clouds, k)
     labels, confidence = consensus_of(trust.leading, k, trust.beside)
     warnings = fragile_parameters(members) + ([trust.remark] if trust.remark else [])
     return Automatic(
@@ -88,7 +94,7 @@ def cluster_automatically(
         confidence,
         evidence,
         warnings,
-        members,
+        [member.labels for member in members] + cuts,
         trust.leading + fine,
         first,
         n_components,

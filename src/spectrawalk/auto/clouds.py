@@ -7,6 +7,7 @@ from a weak one to a strong one.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -50,9 +51,13 @@ def kmeans_labels(
 ) -> NDArray[np.int32]:
     """Labels by K-means, whose means are fitted on a sample of a large image."""
     from sklearn.cluster import KMeans  # slow to load: only this mode waits for it
+    from sklearn.exceptions import ConvergenceWarning
 
     sample = points[:: -(-len(points) // SAMPLE)]
-    with threadpool_limits(limits=1):  # sums of several threads differ in their last bits
+    # One thread: sums of several differ in their last bits.
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        # Fewer distinct points than clusters; who needs all clusters counts them.
+        warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(n_clusters, n_init=starts, random_state=seed).fit(sample)
         return found.predict(points).astype(np.int32)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk import graph, modes, progress
+from spectrawalk.auto.clouds import kmeans_labels
 from spectrawalk.auto.views import View, Views, leading
 from spectrawalk.bridges import bridge_components
 from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
@@ -191,9 +192,7 @@ def _solve(
     scales = graph.local_scales(d2, WEIGHT_SCALE * typical if typical > 0 else 1.0)
     W = graph.weight_matrix(index, d2, scales)
     del d2, present  # of a large image they are as much as all the rest
-    # Parts of a graph over the whole image are joined nearby too: a search of all is quadratic.
-    near = base_radius(mask, settings.radius) if settings.windowed and mask.ndim == 2 else None
-    W, n_components = bridge_components(W, view.points, mask, scales, radius or near)
+    W, n_components = bridge_components(W, view.points, mask, scales, radius)
     values, vectors = leading_eigenpairs(W, n_eigenpairs, tolerance=TOLERANCE)
     return Graph(
         view.name,
@@ -255,13 +254,7 @@ def members_of(
     for density, p in solved.densities.items():
         ranking = modes.density_ranking(p)
         for extra, remains in _variants(settings):
-            wanted = max(2, n_clusters) + extra if extra is not None else settings.n_eigenpairs
-            m = min(int(wanted or 2), len(solved.eigenvalues))
-            values = solved.eigenvalues[:m]
-            time = settings.time or time_for(values, remains or REMAINS[0])
-            coordinates = np.ascontiguousarray(
-                diffusion_coordinates(values, solved.eigenvectors[:, :m], time)
-            )
+            values, time, coordinates = _coordinates(solved, n_clusters, extra, remains, settings)
             parent, rho = modes.nearest_denser(coordinates, ranking)
             if np.count_nonzero(p * rho > 0) < n_clusters:
                 continue
@@ -284,6 +277,33 @@ def members_of(
                     solved.neighbors,
                 ),
             )
+
+
+def cut_labels(solved: Graph, n_clusters: int, settings: Settings, seed: int) -> NDArray[np.int32]:
+    """Cut one graph into clusters by K-means in diffusion coordinates, at the short time.
+
+    Modes are told by single pixels, and the more of them are wanted, the likelier one goes astray;
+    K-means looks at all pixels.
+    """
+    extra, remains = _variants(settings)[0]
+    _, _, coordinates = _coordinates(solved, n_clusters, extra, remains, settings)
+    return kmeans_labels(coordinates, n_clusters, seed)
+
+
+def _coordinates(
+    solved: Graph,
+    n_clusters: int,
+    extra: int | None,
+    remains: float | None,
+    settings: Settings,
+) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
+    """Eigenvalues used, time, and diffusion coordinates of one of the `_variants` of a graph."""
+    wanted = max(2, n_clusters) + extra if extra is not None else settings.n_eigenpairs
+    m = min(int(wanted or 2), len(solved.eigenvalues))
+    values = solved.eigenvalues[:m]
+    time = settings.time or time_for(values, remains or REMAINS[0])
+    coordinates = diffusion_coordinates(values, solved.eigenvectors[:, :m], time)
+    return values, time, np.ascontiguousarray(coordinates)
 
 
 def _leading_modes(

@@ -53,7 +53,7 @@ class AutomaticMixin:
     reach_: float
     _mask: NDArray[np.bool_]
     _family: NDArray[np.int16]
-    """Labels of all runs, shape (runs, n)."""
+    """Labels of all runs on graphs, shape (runs, n)."""
     _runs: NDArray[np.int16]
     """Of those that the consensus was made of, and of finer ones: what questions are made from."""
 
@@ -86,7 +86,7 @@ class AutomaticMixin:
         model.evidence_ = found.evidence
         model.warnings_ = found.warnings
         self.reach_ = _reach(spectra, run.neighbors)
-        self._family = np.stack([member.labels for member in found.members]).astype(np.int16)
+        self._family = np.stack(found.family).astype(np.int16)
         self._runs = np.stack(found.runs).astype(np.int16)
         self._set_labels(found.labels, found.confidence)
 

@@ -1,11 +1,15 @@
 """Which runs to trust, by what can be seen without labels: how sure their consensus is.
 
+Three kinds of runs are at hand: walks, whose clusters are those of modes; cuts of the same graphs,
+by K-means in diffusion coordinates; and clouds, by K-means of spectra with a say of the neighbours.
+
 Where spectra fall into compact clouds, K-means finds them in every view alike, while walks inside
 spatial windows may tie unlike neighbours together; elsewhere it is the other way round. Clouds lead
 if their runs are sure enough of them, the more so the less sure walks are, and walks if they are
-not; in between, where neither is to be believed alone, both vote alike. The kind that does not lead
-keeps a small vote on which groups belong together: walks cannot tell for sure that two fields far
-apart are of one kind, and clouds of the same contrasts can.
+not; in between, where neither is to be believed alone, all kinds vote. In place of walks cuts lead
+where many clusters are wanted. A kind that does not lead keeps a small vote on which groups belong
+together: walks cannot tell for sure that two fields far apart are of one kind, and clouds of the
+same contrasts can.
 """
 
 from __future__ import annotations
@@ -24,6 +28,9 @@ UNSURE = 0.7
 SURE = 0.9
 """...and lead from here on."""
 
+MANY = 7
+"""Clusters from which on cuts lead in place of walks."""
+
 
 class Trust(NamedTuple):
     """Labels of the runs that lead, and of those that vote beside them."""
@@ -36,33 +43,42 @@ class Trust(NamedTuple):
 
 def trusted_runs(
     members: list[Member],
+    cuts: list[NDArray[np.int32]],
     clouds: list[NDArray[np.int32]],
     contrast_clouds: list[NDArray[np.int32]],
     n_clusters: int,
 ) -> Trust:
-    """Tell which of the two kinds of runs leads, or that both do; of clouds there may be none.
+    """Tell which kind of runs leads, or that all do; of clouds there may be none.
 
-    Those in the view of contrasts, if there are any, vote beside walks, which look at the same.
+    Those in the view of contrasts, if there are any, vote beside walks and cuts, which look at the
+    same.
     """
     # M = K serves better than M = K + 2, whose runs tell how fragile the labels are.
     walks = [member.labels for member in members if member.extra_eigenpairs == 0]
     walks = walks or [member.labels for member in members]
+    on_graphs, remark = walks, ""
+    if n_clusters >= MANY and cuts:
+        on_graphs = cuts
+        remark = (
+            f"with {n_clusters} clusters, K-means in diffusion coordinates tells them apart better "
+            "than modes do: the labels are what such runs agree on"
+        )
     if not clouds:
-        return Trust(walks, [], "")
+        return Trust(on_graphs, [], remark)
     sure_walks, sure_clouds = (
         float(consensus_of(runs, n_clusters).confidence.mean()) for runs in (walks, clouds)
     )
     weight = sure_clouds + (sure_clouds - sure_walks) / 2
     found = f"(mean confidence {sure_clouds:.2f}; of walks {sure_walks:.2f})"
     if weight < UNSURE:
-        return Trust(walks, contrast_clouds or clouds, "")
+        return Trust(on_graphs, contrast_clouds or clouds, remark)
     if weight < SURE:
         some = walks[:: max(1, len(walks) // len(clouds))]  # of each kind about as many
         return Trust(
-            [*some, *clouds, *contrast_clouds],
+            [*some, *cuts, *clouds, *contrast_clouds],
             [],
             f"spectra fall into clouds to some degree {found}: the labels are what walks and "
-            "K-means with a say of each pixel's neighbours agree on",
+            "K-means, in diffusion coordinates and with a say of each pixel's neighbours, agree on",
         )
     return Trust(
         clouds,
