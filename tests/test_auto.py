@@ -239,6 +239,21 @@ def test_verdicts():
 STEADY, MOVED = np.repeat([0, 1], 20), np.tile([0, 1], 20)
 
 
+def test_says_that_there_are_finer_clusters():
+    def nested(noise):
+        """Two fields of unlike ground, each of six kinds of crops."""
+        kinds = np.repeat(np.repeat(np.arange(12).reshape(3, 4), 12, axis=0), 10, axis=1)
+        rng = np.random.default_rng(0)
+        crops, ground = rng.normal(size=(12, 20)), 8 * rng.normal(size=(2, 20))
+        cube = 20 + ground[(kinds % 4) // 2] + crops[kinds]
+        return cube + rng.normal(0, noise, size=cube.shape)
+
+    found = SRDL("auto", **AUTO, normalize=None).fit(nested(0.3))
+    assert any("more than 2 clusters can be told apart" in text for text in found.warnings_)
+    found = SRDL("auto", **AUTO, normalize=None).fit(nested(6.0))
+    assert not any("can be told apart" in text for text in found.warnings_)
+
+
 def walks(*runs):
     return [Member(str(view), False, 3, "near", 0, 0.5, run) for view, run in enumerate(runs)]
 

@@ -23,7 +23,7 @@ from spectrawalk.auto.family import (
 )
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
-from spectrawalk.auto.structure import Evidence, count_clusters
+from spectrawalk.auto.structure import Evidence, count_clusters, finer_structure
 from spectrawalk.auto.views import leading, views_of
 from spectrawalk.errors import StructureError
 from spectrawalk.preparation import Pixels
@@ -88,7 +88,8 @@ def cluster_automatically(
             contrast_clouds += cloud_runs(contrasts, pixels.mask, k, seed)
     trust = trusted_runs(members, cuts, clouds, contrast_clouds, k)
     labels, confidence = consensus_of(trust.leading, k, trust.beside)
-    warnings = fragile_parameters(members) + ([trust.remark] if trust.remark else [])
+    remarks = [trust.remark, "" if n_clusters else finer_structure(evidence)]
+    warnings = fragile_parameters(members) + [remark for remark in remarks if remark]
     return Automatic(
         labels,
         confidence,

@@ -29,6 +29,10 @@ NEARLY_BEST = 0.9
 LARGEST_NUMBER = 12
 """Numbers above this are not tried: agreement cannot tell them apart."""
 
+FINER = 1.9
+"""Agreement on the largest number tried, in units of what splits by chance would give, above which
+the clusters found have parts of their own."""
+
 SAMPLE = 5_000
 """Pixels on which views are compared, evenly spaced; of a small image all."""
 
@@ -80,6 +84,31 @@ def count_clusters(views: list[View], max_clusters: int, seed: int = 0) -> Evide
     if max((every for every, _ in found.values()), default=0.0) < LEAST_STABILITY:
         return Evidence(1, NO_STRUCTURE, stability)
     return Evidence(*_judge(stability), stability)
+
+
+def finer_structure(evidence: Evidence) -> str:
+    """Say that there are more clusters to be told apart than were found; nothing, if not so.
+
+    Few clusters are found again more easily than many, so that two may be most likely where many
+    are there. Split by chance into k parts, K clusters agree to about K / k.
+
+    Examples
+    --------
+    >>> finer_structure(Evidence(2, "2, clear", {2: 0.9, 12: 0.18}))
+    ''
+    >>> finer_structure(Evidence(2, "2, clear", {2: 0.9, 12: 0.5}))[:38]
+    'more than 2 clusters can be told apart'
+    """
+    largest = max(evidence.stability, default=1)
+    found = evidence.stability.get(largest, 0.0)
+    chance = evidence.n_clusters / largest
+    if evidence.n_clusters == 1 or found < FINER * chance:
+        return ""
+    return (
+        f"more than {evidence.n_clusters} clusters can be told apart: views agree on {largest} to "
+        f"{found:.2f}, where parts made by chance would to {chance:.2f} (adjusted Rand index); ask "
+        "for more clusters to see finer ones"
+    )
 
 
 def _stability(samples: list[View], n_clusters: int, seed: int) -> tuple[float, float]:
