@@ -240,70 +240,95 @@ STEADY, MOVED = np.repeat([0, 1], 20), np.tile([0, 1], 20)
 
 
 def test_says_that_there_are_finer_clusters():
-    def nested(noise):
-        """Two fields of unlike ground, each of six kinds of crops."""
-        kinds = np.repeat(np.repeat(np.arange(12).reshape(3, 4), 12, axis=0), 10, axis=1)
+    def fields(faint):
+        """Two kinds of ground, and on each six crops that differ by so much."""
         rng = np.random.default_rng(0)
-        crops, ground = rng.normal(size=(12, 20)), 8 * rng.normal(size=(2, 20))
-        cube = 20 + ground[(kinds % 4) // 2] + crops[kinds]
-        return cube + rng.normal(0, noise, size=cube.shape)
+        crop = np.repeat(np.repeat(np.arange(12).reshape(3, 4), 12, axis=0), 10, axis=1)
+        ground = 8 * rng.normal(size=(2, 20))[(crop % 4) // 2]
+        cube = 20 + ground + faint * rng.normal(size=(12, 20))[crop]
+        return cube + rng.normal(0, 0.3, size=cube.shape)
 
-    found = SRDL("auto", **AUTO, normalize=None).fit(nested(0.3))
-    assert any("more than 2 clusters can be told apart" in text for text in found.warnings_)
-    found = SRDL("auto", **AUTO, normalize=None).fit(nested(6.0))
-    assert not any("can be told apart" in text for text in found.warnings_)
+    for faint in (1, 0):
+        found = SRDL("auto", **AUTO, normalize=None).fit(fields(faint))
+        assert found.n_clusters_ == 2
+        assert any("finer structure than 2" in text for text in found.warnings_) == (faint > 0)
 
 
 def walks(*runs):
     return [Member(str(view), False, 3, "near", 0, 0.5, run) for view, run in enumerate(runs)]
 
 
+def cuts(*runs):
+    return [walk._replace(density=None) for walk in walks(*runs)]
+
+
 def test_clouds_lead_if_they_are_sure_enough():
-    contrasts, cuts = [1 - STEADY], [1 - MOVED]
-    trust = trusted_runs(walks(STEADY, MOVED), cuts, [MOVED, 1 - MOVED], contrasts, 2)
+    contrasts = [1 - STEADY]
+    members = walks(STEADY, MOVED) + cuts(MOVED)
+    trust = trusted_runs(members, [MOVED, 1 - MOVED], contrasts, 2)
     assert "clouds" in trust.remark
     assert trust.leading[0] is MOVED
     assert trust.beside[0] is STEADY
-    trust = trusted_runs(walks(STEADY, STEADY), cuts, [MOVED, STEADY], contrasts, 2)
+    assert trust.members == []  # the labels do not hang on how walks are made
+    steady = walks(STEADY, STEADY) + cuts(MOVED)
+    trust = trusted_runs(steady, [MOVED, STEADY], contrasts, 2)
     assert trust.remark == ""
-    assert trust.leading[0] is STEADY
+    assert trust.leading == [STEADY, STEADY]
     assert trust.beside is contrasts
-    trust = trusted_runs(walks(STEADY, STEADY), cuts, [MOVED, MOVED], contrasts, 2)  # both are sure
+    trust = trusted_runs(steady, [MOVED, MOVED], contrasts, 2)  # both are sure
     assert trust.leading[0] is MOVED
-    # Too small an image for contrasts.
-    trust = trusted_runs(walks(STEADY, STEADY), cuts, [MOVED, STEADY], [], 2)
+    trust = trusted_runs(steady, [MOVED, STEADY], [], 2)  # too small an image for contrasts
     assert trust.beside[0] is MOVED
-    trust = trusted_runs(walks(STEADY, STEADY), cuts, [], [], 2)  # a table has no clouds
+    trust = trusted_runs(steady, [], [], 2)  # a table has no clouds
     assert trust.leading[0] is STEADY
     assert trust.beside == []
 
 
 def test_all_kinds_of_runs_vote_in_between():
     mostly = np.where(np.arange(40) < 8, 1 - MOVED, MOVED)
-    twice = walks(STEADY, STEADY, MOVED, MOVED)  # of each kind about as many vote
-    trust = trusted_runs(twice, [1 - MOVED], [MOVED, mostly], [1 - STEADY], 2)
+    short = walks(STEADY, MOVED)
+    long = [walk._replace(remains=0.1) for walk in short]
+    members = short + long + cuts(1 - MOVED)
+    trust = trusted_runs(members, [MOVED, mostly], [1 - STEADY], 2)
     assert "to some degree" in trust.remark
     expected = [STEADY, MOVED, 1 - MOVED, MOVED, mostly, 1 - STEADY]
     np.testing.assert_array_equal(trust.leading, expected)
     assert trust.beside == []
+    assert trust.members is members
 
 
 @pytest.mark.parametrize("n_clusters", [6, 7])
 def test_cuts_lead_where_many_clusters_are_wanted(n_clusters):
     walk, cut = np.arange(42) % n_clusters, np.arange(42) // (42 // n_clusters)
     unsure = [np.random.default_rng(seed).integers(n_clusters, size=42) for seed in range(4)]
-    trust = trusted_runs(walks(walk), [cut], unsure, [cut], n_clusters)
-    assert trust.leading[0] is (cut if n_clusters > 6 else walk)
-    assert ("diffusion coordinates" in trust.remark) == (n_clusters > 6)
+    trust = trusted_runs(walks(walk) + cuts(cut, cut), unsure, [cut], n_clusters)
+    many = n_clusters == 7
+    assert trust.leading[0] is (cut if many else walk)
+    assert ("diffusion coordinates" in trust.remark) == many
+    assert trust.members == (cuts(cut, cut) if many else walks(walk))
     assert trust.beside[0] is cut
-    assert trusted_runs(walks(walk), [], unsure, [cut], n_clusters).leading[0] is walk
+    # One cut alone would agree with itself.
+    trust = trusted_runs(walks(walk) + cuts(cut), unsure, [cut], n_clusters)
+    assert trust.leading[0] is walk
 
 
-def test_cuts_tell_many_classes_apart():
-    scene = make_scene((40, 40), n_bands=30, n_classes=8, noise=0.02, mixing=0.2, random_state=5)
-    model = SRDL(8, **AUTO).fit(scene)
-    assert model.n_clusters_ == 8
-    assert score(scene.ground_truth, model.labels_).oa > 0.9
+def test_cuts_tell_many_fields_apart():
+    """Eight fields, faint beside what varies inside them: K-means of spectra does not see them."""
+    rng = np.random.default_rng(1)
+    field = np.repeat(np.repeat(np.arange(8).reshape(2, 4), 24, axis=0), 12, axis=1)
+    inside = gaussian_filter(rng.normal(size=(48, 48, 3)), (1.5, 1.5, 0)) @ rng.normal(size=(3, 30))
+    cube = 10 + 0.4 * rng.normal(size=(8, 30))[field] + 5 * inside
+    cube += rng.normal(0, 0.2, size=cube.shape)
+    model = SRDL(8, **AUTO).fit(cube)
+    assert any("diffusion coordinates" in warning for warning in model.warnings_)
+    assert score(field + 1, model.labels_).oa > 0.9
+
+
+def test_nobody_is_sure_of_noise():
+    table = np.random.default_rng(0).normal(size=(120, 5))
+    for n_clusters in (6, 7):
+        model = SRDL(n_clusters, **AUTO, normalize=None).fit(table)
+        assert model.confidence_.mean() < 0.6
 
 
 def test_few_distinct_spectra_are_no_reason_to_warn():

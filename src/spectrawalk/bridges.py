@@ -22,7 +22,8 @@ _LEAST_BRIDGE = 1e-12
 """Weight of a bridge, as a share of its ends' degrees, below which rounding would undo it."""
 
 _SAMPLED = 64
-"""One in so many pixels is searched for first, to tell how far the others need to look."""
+"""One in so many pixels, and one of each part, is searched for first, to tell how far the others
+need to look."""
 
 
 def bridge_components(
@@ -135,12 +136,13 @@ class _WholeImage:
             )
 
         everyone = np.arange(len(pixels))
-        sample = everyone[::_SAMPLED]
+        _, first = np.unique(owner, return_index=True)
+        sample = np.union1d(everyone[::_SAMPLED], first)
         np.minimum.at(limit, owner[sample], search(sample)[1])
-        found = [
-            search(everyone[start:stop])
-            for start, stop in progress.ranges(len(pixels), self.X.size / _SAMPLED)
-        ]
+        found = []
+        for start, stop in progress.ranges(len(pixels), self.X.size / _SAMPLED):
+            found.append(search(everyone[start:stop]))
+            np.minimum.at(limit, owner[start:stop], found[-1][1])
         match, d2 = zip(*found, strict=True)
         return np.concatenate(match), np.concatenate(d2)
 

@@ -35,7 +35,7 @@ _GUARDS = 8
 _COARSE = 300
 """Bytes per pixel that tie the graph to the coarse one."""
 
-_FAMILY_BYTES = 320
+_FAMILY_BYTES = 400
 """Bytes per pixel and cluster that a family's labels take where they are joined."""
 
 _FAMILY_KEPT = 2600

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.auto.clouds import cloud_runs
-from spectrawalk.auto.consensus import consensus_of
+from spectrawalk.auto.consensus import confidence_of, consensus_of
 from spectrawalk.auto.family import (
     REMAINS,
     WIDTHS,
     Member,
     Run,
     Settings,
-    cut_labels,
+    cut_of,
     fine_labels,
     members_of,
     solve_graphs,
@@ -36,8 +36,7 @@ class Automatic(NamedTuple):
     confidence: NDArray[np.float32]
     evidence: Evidence
     warnings: list[str]
-    family: list[NDArray[np.int32]]
-    """Labels of all runs on graphs."""
+    members: list[Member]
     runs: list[NDArray[np.int32]]
     """Labels of the runs that the consensus was made of, and of finer ones, for questions."""
     representative: Run
@@ -57,7 +56,6 @@ def cluster_automatically(
     evidence = count_clusters(views.even, max_clusters, seed)
     k = n_clusters or evidence.n_clusters
     members: list[Member] = []
-    cuts: list[NDArray[np.int32]] = []
     fine: list[NDArray[np.int32]] = []
     first: Run | None = None
     n_components = 1
@@ -65,15 +63,14 @@ def cluster_automatically(
     walked = walked_views(views, k)
     for solved in solve_graphs(walked, pixels.mask, min(wanted, len(pixels.spectra)), settings):
         n_components = max(n_components, solved.n_components)
-        cut = cut_labels(solved, k, settings, seed)
-        if len(np.unique(cut)) == k:  # there may be fewer places than that
-            cuts.append(cut)
         for member, run in members_of(solved, pixels.mask, k, settings):
             members.append(member)
             first = first or run  # on contrasts in a window: the nearest to a single fit
             # Finer runs come from all eigenpairs of a graph, at the short time.
             if len(run.eigenvalues) == len(solved.eigenvalues) and member.remains != REMAINS[-1]:
                 fine.append(fine_labels(run, pixels.mask, k, settings))
+        cut = cut_of(solved, k, settings, seed)
+        members += [cut] if cut else []
     if first is None:
         raise StructureError(
             f"no run of the family found {k} clusters that stand apart in diffusion distance; ask "
@@ -86,16 +83,19 @@ def cluster_automatically(
         if views.contrast is not None:
             contrasts = [leading(views.contrast, k + WIDTHS[1])]
             contrast_clouds += cloud_runs(contrasts, pixels.mask, k, seed)
-    trust = trusted_runs(members, cuts, clouds, contrast_clouds, k)
-    labels, confidence = consensus_of(trust.leading, k, trust.beside)
+    trust = trusted_runs(members, clouds, contrast_clouds, k)
+    labels = consensus_of(trust.leading, k, trust.beside).labels
+    # Runs that do not lead know as well where the others may be wrong.
+    everyone = [member.labels for member in members] + clouds + contrast_clouds
+    confidence = confidence_of(everyone, labels)
     remarks = [trust.remark, "" if n_clusters else finer_structure(evidence)]
-    warnings = fragile_parameters(members) + [remark for remark in remarks if remark]
+    warnings = fragile_parameters(trust.members) + [remark for remark in remarks if remark]
     return Automatic(
         labels,
         confidence,
         evidence,
         warnings,
-        [member.labels for member in members] + cuts,
+        members,
         trust.leading + fine,
         first,
         n_components,

@@ -71,7 +71,7 @@ def consensus_of(
             similarity = (1 - BESIDE) * similarity + BESIDE * other
         joined = settle(stacked, join_groups(similarity, np.bincount(group), n_clusters)[group])
         labels, _ = number_by_size(joined.astype(np.int32), np.unique(joined))
-        return Agreement(labels, confidence_of(stacked, labels))
+        return Agreement(labels, confidence_of(runs, labels))
 
 
 def stack_labels(runs: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
@@ -212,11 +212,27 @@ def settle(stacked: NDArray[np.float32], cluster: NDArray[np.intp]) -> NDArray[n
     return cluster
 
 
-def confidence_of(stacked: NDArray[np.float32], labels: NDArray[np.integer]) -> NDArray[np.float32]:
-    """Margin between a pixel's own cluster and the next, in the share of runs that tie them."""
-    similarity = ties(stacked, labels.astype(np.intp))
+def confidence_of(
+    runs: Sequence[NDArray[np.integer]], labels: NDArray[np.integer]
+) -> NDArray[np.float32]:
+    """Margin between a pixel's own cluster and the next, in the share of runs that tie them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> runs = [np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1])]
+    >>> confidence_of(runs, np.array([0, 0, 1, 1])).tolist()
+    [0.75, 0.75, 0.25, 0.75]
+    """
+    n_clusters = int(labels.max()) + 1
+    size = np.bincount(labels, minlength=n_clusters)
+    tie = np.zeros((len(labels), n_clusters), dtype=np.float32)
+    for run in runs:
+        both = run.astype(np.intp) * n_clusters + labels
+        shared = np.bincount(both, minlength=(int(run.max()) + 1) * n_clusters)
+        tie += (shared.reshape(-1, n_clusters) / size / len(runs)).astype(np.float32)[run]
     rows = np.arange(len(labels))
-    own = similarity[rows, labels].copy()
-    similarity[rows, labels] = -np.inf
-    other = np.maximum(similarity.max(axis=1), 0.0)
+    own = tie[rows, labels].copy()
+    tie[rows, labels] = -np.inf
+    other = np.maximum(tie.max(axis=1), 0.0)
     return np.clip(own - other, 0.0, 1.0).astype(np.float32)

@@ -94,12 +94,17 @@ class Member(NamedTuple):
     view: str
     smoothed: bool
     radius: int | None
-    density: str
+    density: str | None
+    """Kind of density that tells its modes; None for a cut, which has none."""
     extra_eigenpairs: int
     """Eigenpairs beyond one per cluster."""
     remains: float | None
     """What the time leaves of the last eigenpair; None for a given time."""
     labels: NDArray[np.int32]
+
+
+_Variant = tuple[int | None, float | None]
+"""Eigenpairs beyond one per cluster, and what the time leaves; None where given."""
 
 
 class Run(NamedTuple):
@@ -253,8 +258,9 @@ def members_of(
     """Runs on one graph that find `n_clusters`; those that cannot are left out."""
     for density, p in solved.densities.items():
         ranking = modes.density_ranking(p)
-        for extra, remains in _variants(settings):
-            values, time, coordinates = _coordinates(solved, n_clusters, extra, remains, settings)
+        for variant in _variants(settings):
+            extra, remains = variant
+            values, time, coordinates = _coordinates(solved, n_clusters, variant, settings)
             parent, rho = modes.nearest_denser(coordinates, ranking)
             if np.count_nonzero(p * rho > 0) < n_clusters:
                 continue
@@ -279,25 +285,26 @@ def members_of(
             )
 
 
-def cut_labels(solved: Graph, n_clusters: int, settings: Settings, seed: int) -> NDArray[np.int32]:
+def cut_of(solved: Graph, n_clusters: int, settings: Settings, seed: int) -> Member | None:
     """Cut one graph into clusters by K-means in diffusion coordinates, at the short time.
 
     Modes are told by single pixels, and the more of them are wanted, the likelier one goes astray;
-    K-means looks at all pixels.
+    K-means looks at all pixels. None where there are fewer distinct places than clusters.
     """
-    extra, remains = _variants(settings)[0]
-    _, _, coordinates = _coordinates(solved, n_clusters, extra, remains, settings)
-    return kmeans_labels(coordinates, n_clusters, seed)
+    variant = _variants(settings)[0]
+    _, _, coordinates = _coordinates(solved, n_clusters, variant, settings)
+    labels = kmeans_labels(coordinates, n_clusters, seed)
+    if len(np.unique(labels)) < n_clusters:
+        return None
+    extra, remains = variant
+    return Member(solved.view, solved.smoothed, solved.radius, None, extra or 0, remains, labels)
 
 
 def _coordinates(
-    solved: Graph,
-    n_clusters: int,
-    extra: int | None,
-    remains: float | None,
-    settings: Settings,
+    solved: Graph, n_clusters: int, variant: _Variant, settings: Settings
 ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
-    """Eigenvalues used, time, and diffusion coordinates of one of the `_variants` of a graph."""
+    """Eigenvalues used, time, and diffusion coordinates of one variant of the runs on a graph."""
+    extra, remains = variant
     wanted = max(2, n_clusters) + extra if extra is not None else settings.n_eigenpairs
     m = min(int(wanted or 2), len(solved.eigenvalues))
     values = solved.eigenvalues[:m]
@@ -313,8 +320,8 @@ def _leading_modes(
     return ranking[modes.find_modes(mode_score[ranking], n_clusters, n_clusters).pixels]
 
 
-def _variants(settings: Settings) -> list[tuple[int | None, float | None]]:
-    """Eigenpairs beyond one per cluster, and what the time leaves; None where given."""
+def _variants(settings: Settings) -> list[_Variant]:
+    """Runs on one graph and density; the first one is of the short time."""
     remains: tuple[float | None, ...] = (None,) if settings.time is not None else REMAINS
     if settings.n_eigenpairs is not None:
         return [(None, left) for left in remains]

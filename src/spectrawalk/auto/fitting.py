@@ -86,7 +86,7 @@ class AutomaticMixin:
         model.evidence_ = found.evidence
         model.warnings_ = found.warnings
         self.reach_ = _reach(spectra, run.neighbors)
-        self._family = np.stack(found.family).astype(np.int16)
+        self._family = np.stack([member.labels for member in found.members]).astype(np.int16)
         self._runs = np.stack(found.runs).astype(np.int16)
         self._set_labels(found.labels, found.confidence)
 
@@ -190,7 +190,7 @@ class AutomaticMixin:
         told = {int(place[pixel]): answer for pixel, answer in known.items()}
         model: Any = self
         labels, model.classes_ = questions.spread_answers(groups, stacked, told)
-        self._set_labels(labels, confidence_of(stacked, labels))
+        self._set_labels(labels, confidence_of(list(self._runs), labels))
         return self
 
     def _parts(self, count: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.auto.consensus import consensus_of
-from spectrawalk.auto.family import Member
+from spectrawalk.auto.family import REMAINS, Member
 
 UNSURE = 0.7
 """Clouds vote if their mean confidence and half of what it is above that of walks are this..."""
@@ -37,13 +37,14 @@ class Trust(NamedTuple):
 
     leading: list[NDArray[np.int32]]
     beside: list[NDArray[np.int32]]
+    members: list[Member]
+    """Runs on graphs that the labels hang on: those that lead, and others of their kind."""
     remark: str
-    """For the user, if those that lead are not the family's own alone."""
+    """For the user, if those that lead are not walks alone."""
 
 
 def trusted_runs(
     members: list[Member],
-    cuts: list[NDArray[np.int32]],
     clouds: list[NDArray[np.int32]],
     contrast_clouds: list[NDArray[np.int32]],
     n_clusters: int,
@@ -53,36 +54,45 @@ def trusted_runs(
     Those in the view of contrasts, if there are any, vote beside walks and cuts, which look at the
     same.
     """
+    walks = [member for member in members if member.density is not None]
+    cuts = [member for member in members if member.density is None]
     # M = K serves better than M = K + 2, whose runs tell how fragile the labels are.
-    walks = [member.labels for member in members if member.extra_eigenpairs == 0]
-    walks = walks or [member.labels for member in members]
-    on_graphs, remark = walks, ""
-    if n_clusters >= MANY and cuts:
-        on_graphs = cuts
+    modest = [walk for walk in walks if walk.extra_eigenpairs == 0] or walks
+    on_graphs, hang_on, remark = modest, walks, ""
+    if n_clusters >= MANY and len(cuts) > 1:  # one alone, as of a table, would seem to be sure
+        on_graphs, hang_on = cuts, cuts
         remark = (
-            f"with {n_clusters} clusters, K-means in diffusion coordinates tells them apart better "
-            "than modes do: the labels are what such runs agree on"
+            f"from {MANY} clusters on modes go astray: the labels are what runs of K-means in "
+            "diffusion coordinates agree on"
         )
+    leading = _labels(on_graphs)
     if not clouds:
-        return Trust(on_graphs, [], remark)
+        return Trust(leading, [], hang_on, remark)
     sure_walks, sure_clouds = (
-        float(consensus_of(runs, n_clusters).confidence.mean()) for runs in (walks, clouds)
+        float(consensus_of(runs, n_clusters).confidence.mean())
+        for runs in (_labels(modest), clouds)
     )
     weight = sure_clouds + (sure_clouds - sure_walks) / 2
-    found = f"(mean confidence {sure_clouds:.2f}; of walks {sure_walks:.2f})"
     if weight < UNSURE:
-        return Trust(on_graphs, contrast_clouds or clouds, remark)
+        return Trust(leading, contrast_clouds or clouds, hang_on, remark)
+    found = f"(mean confidence {sure_clouds:.2f}; of walks {sure_walks:.2f})"
     if weight < SURE:
-        some = walks[:: max(1, len(walks) // len(clouds))]  # of each kind about as many
+        short = [walk for walk in modest if walk.remains != REMAINS[-1]]
         return Trust(
-            [*some, *cuts, *clouds, *contrast_clouds],
+            [*_labels(short), *_labels(cuts), *clouds, *contrast_clouds],
             [],
+            members,
             f"spectra fall into clouds to some degree {found}: the labels are what walks and "
             "K-means, in diffusion coordinates and with a say of each pixel's neighbours, agree on",
         )
     return Trust(
         clouds,
-        walks,
+        _labels(modest),
+        [],
         f"spectra fall into compact clouds: runs of K-means agree on them {found}, and the labels "
         "are those of K-means with a say of each pixel's neighbours",
     )
+
+
+def _labels(members: list[Member]) -> list[NDArray[np.int32]]:
+    return [member.labels for member in members]

@@ -29,9 +29,9 @@ NEARLY_BEST = 0.9
 LARGEST_NUMBER = 12
 """Numbers above this are not tried: agreement cannot tell them apart."""
 
-FINER = 1.9
-"""Agreement on the largest number tried, in units of what splits by chance would give, above which
-the clusters found have parts of their own."""
+FINER = 3.0
+"""Agreement on the largest number tried, in units of what parts made by chance would give, above
+which clusters have parts of their own. From five clusters on none is so high."""
 
 SAMPLE = 5_000
 """Pixels on which views are compared, evenly spaced; of a small image all."""
@@ -90,24 +90,26 @@ def finer_structure(evidence: Evidence) -> str:
     """Say that there are more clusters to be told apart than were found; nothing, if not so.
 
     Few clusters are found again more easily than many, so that two may be most likely where many
-    are there. Split by chance into k parts, K clusters agree to about K / k.
+    are there. K clusters of equal size, split by chance into k parts, agree to (K - 1) / (k - 1).
 
     Examples
     --------
     >>> finer_structure(Evidence(2, "2, clear", {2: 0.9, 12: 0.18}))
     ''
-    >>> finer_structure(Evidence(2, "2, clear", {2: 0.9, 12: 0.5}))[:38]
-    'more than 2 clusters can be told apart'
+    >>> finer_structure(Evidence(2, "2, clear", {2: 0.9, 12: 0.5}))[:42]
+    'there is finer structure than 2 clusters: '
     """
-    largest = max(evidence.stability, default=1)
-    found = evidence.stability.get(largest, 0.0)
-    chance = evidence.n_clusters / largest
-    if evidence.n_clusters == 1 or found < FINER * chance:
+    if evidence.n_clusters == 1:
+        return ""
+    largest = max(evidence.stability)
+    found = evidence.stability[largest]
+    chance = (evidence.n_clusters - 1) / (largest - 1)
+    if found < FINER * chance:
         return ""
     return (
-        f"more than {evidence.n_clusters} clusters can be told apart: views agree on {largest} to "
-        f"{found:.2f}, where parts made by chance would to {chance:.2f} (adjusted Rand index); ask "
-        "for more clusters to see finer ones"
+        f"there is finer structure than {evidence.n_clusters} clusters: views agree on {largest} "
+        f"to {found:.2f}, where parts made by chance would to {chance:.2f} (adjusted Rand index); "
+        "ask for more clusters to see it"
     )
 
 
