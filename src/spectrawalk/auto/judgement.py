@@ -62,8 +62,8 @@ def trusted_runs(
     if n_clusters >= MANY and len(cuts) > 1:  # one alone, as of a table, would seem to be sure
         on_graphs, hang_on = cuts, cuts
         remark = (
-            f"from {MANY} clusters on modes go astray: the labels are what runs of K-means in "
-            "diffusion coordinates agree on"
+            f"with {MANY} clusters or more some modes tend to be outliers: the labels are what "
+            "runs of K-means in diffusion coordinates agree on"
         )
     leading = _labels(on_graphs)
     if not clouds:
