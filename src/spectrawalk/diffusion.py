@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy.linalg import eig, eigh
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
-from threadpoolctl import threadpool_limits
 
 from spectrawalk import eigensolver
 from spectrawalk.errors import ConvergenceError
 from spectrawalk.graph import component_numbers
+from spectrawalk.threads import one_thread
 
 AUTO_EIGENPAIRS = (5, 20)
 """Range in which the number of eigenpairs is chosen from the taper of the eigenvalues."""
@@ -67,8 +67,7 @@ def leading_eigenpairs(
     total = W.sum()
     pixels = _members(component)
     solved = []
-    # One thread: the last bits of a threaded product depend on how many share it.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         for inside in pixels:
             share = 1 if wanted == n_components else min(wanted, len(inside))
             part = W if n_components == 1 else W[inside][:, inside].tocsr()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
 from spectrawalk import progress
 from spectrawalk.errors import GraphError
 from spectrawalk.kernels import edges, neighbors, windows
 from spectrawalk.kernels.selection import to_single
 from spectrawalk.kernels.tree import build_tree
+from spectrawalk.threads import one_thread
 
 LEADING = 12
 """Principal coordinates in which far spectra are ruled out before their distance is summed."""
@@ -71,7 +71,7 @@ def window_neighbors(
     tile, pixels_above = windows.TILE, np.concatenate([[0], mask.sum(axis=1).cumsum()])
     work = tile * mask.shape[1] * window_size(mask.shape, radius) * X.shape[1]
     # One thread in a product: the tiles share the cores.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         for start, stop in progress.in_steps("neighbours", -(-len(mask) // tile), work):
             top, bottom = max(0, start * tile - radius), min(len(mask), stop * tile + radius)
             first, last = pixels_above[top], pixels_above[bottom]
@@ -120,7 +120,7 @@ def global_neighbors(
     nodes = neighbors.parts(tree, neighbors.BLOCK)
     work = neighbors.BLOCK * min(budget, n) * X.shape[1] / 4  # a product is faster than a sum
     # One thread in a product: the nodes share the cores.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         for start, stop in progress.in_steps(stage, len(nodes), work):
             neighbors.global_neighbors(
                 tree, X, single, squares, slack, max(budget, k), nodes[start:stop], index, d2
@@ -141,7 +141,7 @@ def leading_coordinates(
     blocks = [slice(start, start + 65_536) for start in range(0, len(X), 65_536)]
     covariance = np.zeros((X.shape[1], X.shape[1]))
     longest = 0.0
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         for block in blocks:
             centred = (X[block] - middle) * scale
             covariance += centred.T @ centred

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from spectrawalk import progress
 from spectrawalk.errors import DataError, StructureError
 from spectrawalk.kernels.tree import build_tree, lowest_ranks
 from spectrawalk.kernels.tree import nearest_denser as kernel
+from spectrawalk.threads import one_thread
 
 MEAN_SAMPLE = 8_000
 """The mean distance is taken over all pairs of pixels, or of this many of them."""
@@ -41,8 +41,7 @@ def mean_distance(X: NDArray[np.float64], most: int = MEAN_SAMPLE) -> float:
     sample = sample - sample.mean(axis=0)  # small values, so that little is lost to cancellation
     n, squares = len(sample), np.square(sample).sum(axis=1)
     sums: list[float] = []
-    # One thread: the last bits of a threaded product depend on how many share it.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         for start, stop in progress.in_steps("bandwidth", n, 500 * n):  # about 30 MB each
             d2 = sample[start:stop] @ sample[start:].T
             d2 *= -2

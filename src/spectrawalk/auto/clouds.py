@@ -12,10 +12,11 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import convolve
-from threadpoolctl import threadpool_limits
+from scipy.sparse import csr_array
 
 from spectrawalk.auto.views import View
+from spectrawalk.graph import number_pixels
+from spectrawalk.threads import one_thread
 
 STRENGTHS = (1.0, 2.0, 4.0)
 """Say of a neighbour, from weak to strong: log-odds that its membership adds."""
@@ -26,9 +27,6 @@ SAMPLE = 10_000
 _MOST_STEPS = 25
 _SETTLED = 1e-3
 """Share of the pixels that may still change their cluster in the last step."""
-
-_NEIGHBORS = np.array([[0.5**0.5, 1, 0.5**0.5], [1, 0, 1], [0.5**0.5, 1, 0.5**0.5]])
-"""Weights of the eight neighbours, by their distance."""
 
 
 def cloud_runs(
@@ -54,8 +52,7 @@ def kmeans_labels(
     from sklearn.exceptions import ConvergenceWarning
 
     sample = points[:: -(-len(points) // SAMPLE)]
-    # One thread: sums of several differ in their last bits.
-    with threadpool_limits(limits=1), warnings.catch_warnings():
+    with one_thread(openmp=True), warnings.catch_warnings():
         # Fewer distinct points than clusters; who needs all clusters counts them.
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(n_clusters, n_init=starts, random_state=seed).fit(sample)
@@ -72,8 +69,8 @@ def spatial_kmeans(
 
     A pixel's membership in a cluster is proportional to exp(-d^2 / 2 s^2 + strength * v), with the
     distance d to the cluster's mean, the spread s inside clusters, and the votes v of its
-    neighbours: the sum of their memberships, by distance. Means, spread and memberships are worked
-    out in turn.
+    neighbours: the sum of their memberships, each over its distance. Means, spread and memberships
+    are worked out in turn.
 
     Parameters
     ----------
@@ -99,7 +96,8 @@ def spatial_kmeans(
     """
     squares = np.square(points).sum(axis=1)[:, None]
     membership = np.eye(int(labels.max()) + 1)[labels]
-    with threadpool_limits(limits=1, user_api="blas"):
+    neighbors = _neighbors(mask)
+    with one_thread():
         total = points.T @ points
         for _ in range(_MOST_STEPS):
             size = np.maximum(membership.sum(axis=0), 1e-9)
@@ -108,7 +106,7 @@ def spatial_kmeans(
             scatter = (total - (means.T * size) @ means) / len(points)
             # As wide as in the directions that hold the scatter, not in all those that hold little.
             spread = np.square(scatter).sum() / max(float(np.trace(scatter)), 1e-300)
-            score = strength * _votes(membership, mask) - d2 / max(2 * spread, 1e-300)
+            score = strength * (neighbors @ membership) - d2 / max(2 * spread, 1e-300)
             score -= score.max(axis=1, keepdims=True)
             membership = np.exp(score)
             membership /= membership.sum(axis=1, keepdims=True)
@@ -118,10 +116,13 @@ def spatial_kmeans(
     return labels
 
 
-def _votes(membership: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Sum of the neighbours' memberships, shape (n, K)."""
-    votes, plane = np.empty_like(membership), np.zeros(mask.shape)
-    for cluster, column in enumerate(membership.T):
-        plane[mask] = column
-        votes[:, cluster] = convolve(plane, _NEIGHBORS, mode="constant")[mask]
-    return votes
+def _neighbors(mask: NDArray[np.bool_]) -> csr_array:
+    """Weights of the valid neighbours of each valid pixel, shape (n, n)."""
+    number = np.pad(number_pixels(mask), 1, constant_values=-1)
+    rows, cols = np.nonzero(number >= 0)
+    steps = [(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1) if down or right]
+    near = np.stack([number[rows + down, cols + right] for down, right in steps], axis=1)
+    weights = [1 / np.hypot(down, right) for down, right in steps]
+    pixel, step = np.nonzero(near >= 0)
+    weight = np.array(weights)[step]
+    return csr_array((weight, (pixel, near[pixel, step])), shape=(len(rows), len(rows)))

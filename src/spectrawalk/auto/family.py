@@ -53,7 +53,7 @@ WEIGHT_SCALE = 10.0
 """Scale of the weights in units of the typical distance: nearly unweighted is what works."""
 
 
-TOLERANCE = 1e-7
+TOLERANCE = 1e-6
 """Residual at which an eigenvector is final: one of many runs may be cruder than a single one."""
 
 MEAN_SAMPLE = 3_000

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
-from threadpoolctl import threadpool_limits
 
 from spectrawalk.auto.consensus import consensus_of, distinct_rows, group_means
 from spectrawalk.labeling import number_by_size
+from spectrawalk.threads import one_thread
 
 NEARLY = 0.02
 """Pixels of a part that the runs tie to it to within this are as good as each other."""
@@ -36,7 +36,7 @@ def parts_of(
     part, first, _ = distinct_rows(stacked > 0)
     if len(first) > count:
         centred = stacked.astype(np.float64) - stacked.mean(axis=0, dtype=np.float64)
-        with threadpool_limits(limits=1):
+        with one_thread(openmp=True):
             _, directions = np.linalg.eigh(centred.T @ centred)
             leading = centred @ directions[:, : -max(COORDINATES, 2 * count // 3) - 1 : -1]
             part = KMeans(count, n_init=2, max_iter=100, random_state=0).fit_predict(leading)
