@@ -21,8 +21,9 @@ from spectrawalk.auto.family import Member, time_for, walked_views
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
 from spectrawalk.auto.structure import NO_STRUCTURE, _judge
-from spectrawalk.auto.views import views_of
+from spectrawalk.auto.views import neighbors_are_alike, views_of
 from spectrawalk.cli import main
+from spectrawalk.confidence import reliability
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import FileError, ParameterError
 from spectrawalk.graph import global_neighbors
@@ -52,15 +53,24 @@ def test_counts_the_clusters_itself(scene):
     assert "3" in model.verdict_
 
 
-@pytest.mark.parametrize("kind", ["noise", "one class"])
-def test_says_that_there_is_no_structure(kind):
-    if kind == "noise":
-        cube = np.random.default_rng(1).normal(1.0, 0.1, size=(20, 20, 12))
-    else:
+@pytest.mark.parametrize("shape", [(20, 20, 12), (20, 20, 3), (12, 12, 8), "one class"])
+def test_says_that_there_is_no_structure(shape):
+    if shape == "one class":
         cube = make_scene((20, 20), n_bands=12, n_classes=1, random_state=2).cube
+    else:
+        cube = np.random.default_rng(1).normal(1.0, 0.1, size=shape)
     model = SRDL(**AUTO).fit(cube)
     assert model.verdict_ == NO_STRUCTURE
     assert model.n_clusters_ == 1
+
+
+def test_clear_clusters_need_no_neighbours_of_their_kind():
+    """In stripes of one row, half of a pixel's neighbours are of the other kind."""
+    rng = np.random.default_rng(0)
+    stripes = np.array([[1.0, 2.0, 1.5], [2.0, 1.0, 2.5]])[np.arange(30) % 2][:, None]
+    cube = stripes + rng.normal(0, 0.05, size=(30, 30, 3))
+    assert not neighbors_are_alike(cube.reshape(-1, 3), np.ones((30, 30), bool))
+    assert SRDL(**AUTO).fit(cube).verdict_ == "2, clear"
 
 
 def test_surer_pixels_are_right_more_often():
@@ -422,13 +432,18 @@ def test_graphs_are_made_of_more_or_fewer_contrasts(scene):
 @pytest.mark.slow
 @pytest.mark.scene
 @pytest.mark.parametrize(
-    ("name", "least"), [("indian_pines_subset", 0.88), ("salinas_a", 0.99), ("samson", 0.95)]
+    ("name", "least"),
+    [("indian_pines_subset", 0.88), ("salinas_a", 0.99), ("samson", 0.95), ("ksc_labelled", 0.58)],
 )
 def test_real_scenes(request, name, least):
     scene = request.getfixturevalue(name)
     truth = np.asarray(scene.ground_truth)
     model = SRDL(len(np.unique(truth[truth > 0])), **AUTO).fit(scene)
-    assert score(truth, model.labels_).oa > least
+    found = score(truth, model.labels_)
+    assert found.oa > least
+    halves = reliability(truth, model.labels_, model.confidence_, found.matching, groups=2)
+    less_sure, surer = 1 - halves.accuracy
+    assert surer <= less_sure / 2
 
 
 def test_without_a_window_the_family_has_none(scene):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.auto.clouds import cloud_runs
-from spectrawalk.auto.consensus import confidence_of, consensus_of
+from spectrawalk.auto.consensus import consensus_of
 from spectrawalk.auto.family import (
     REMAINS,
     WIDTHS,
@@ -23,8 +23,9 @@ from spectrawalk.auto.family import (
 )
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
+from spectrawalk.auto.margins import confidence_of
 from spectrawalk.auto.structure import Evidence, count_clusters, finer_structure
-from spectrawalk.auto.views import leading, views_of
+from spectrawalk.auto.views import leading, neighbors_are_alike, views_of
 from spectrawalk.errors import StructureError
 from spectrawalk.preparation import Pixels
 
@@ -53,7 +54,9 @@ def cluster_automatically(
 ) -> Automatic:
     """Cluster without tuning; `n_clusters` None asks for the number of clusters as well."""
     views = views_of(pixels)
-    evidence = count_clusters(views.even, max_clusters, seed)
+    alike = not pixels.is_image or neighbors_are_alike(pixels.spectra, pixels.mask)
+    doubted = None if alike else views.spectral[0]
+    evidence = count_clusters(views.even, max_clusters, seed, doubted)
     k = n_clusters or evidence.n_clusters
     members: list[Member] = []
     fine: list[NDArray[np.int32]] = []
@@ -86,8 +89,10 @@ def cluster_automatically(
     trust = trusted_runs(members, clouds, contrast_clouds, k)
     labels = consensus_of(trust.leading, k, trust.beside).labels
     # Runs that do not lead know as well where the others may be wrong.
-    everyone = [member.labels for member in members] + clouds + contrast_clouds
-    confidence = confidence_of(everyone, labels)
+    walks = [member.labels for member in members if member.density is not None]
+    cuts = [member.labels for member in members if member.density is None]
+    kinds = [kind for kind in (walks, cuts, clouds, contrast_clouds) if kind]
+    confidence = confidence_of(kinds, labels)
     remarks = [trust.remark, "" if n_clusters else finer_structure(evidence)]
     warnings = fragile_parameters(trust.members) + [remark for remark in remarks if remark]
     return Automatic(

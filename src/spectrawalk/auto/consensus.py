@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from spectrawalk.auto.margins import tie_margin
 from spectrawalk.labeling import number_by_size
+from spectrawalk.threads import one_thread
 
 GROUPS_PER_CLUSTER = 12
 """Small groups, per cluster wanted."""
@@ -62,8 +63,7 @@ def consensus_of(
     ([1, 1, 0, 0, 0], 2)
     """
     stacked = stack_labels(runs)
-    # One thread: the last bits of a threaded product depend on how many share it.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         group = small_groups(stacked, GROUPS_PER_CLUSTER * n_clusters)
         similarity = _similarity(stacked, group)
         if beside:
@@ -71,7 +71,7 @@ def consensus_of(
             similarity = (1 - BESIDE) * similarity + BESIDE * other
         joined = settle(stacked, join_groups(similarity, np.bincount(group), n_clusters)[group])
         labels, _ = number_by_size(joined.astype(np.int32), np.unique(joined))
-        return Agreement(labels, confidence_of(runs, labels))
+        return Agreement(labels, tie_margin(runs, labels))
 
 
 def stack_labels(runs: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
@@ -210,29 +210,3 @@ def settle(stacked: NDArray[np.float32], cluster: NDArray[np.intp]) -> NDArray[n
             break
         cluster = moved
     return cluster
-
-
-def confidence_of(
-    runs: Sequence[NDArray[np.integer]], labels: NDArray[np.integer]
-) -> NDArray[np.float32]:
-    """Margin between a pixel's own cluster and the next, in the share of runs that tie them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> runs = [np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1])]
-    >>> confidence_of(runs, np.array([0, 0, 1, 1])).tolist()
-    [0.75, 0.75, 0.25, 0.75]
-    """
-    n_clusters = int(labels.max()) + 1
-    size = np.bincount(labels, minlength=n_clusters)
-    tie = np.zeros((len(labels), n_clusters), dtype=np.float32)
-    for run in runs:
-        both = run.astype(np.intp) * n_clusters + labels
-        shared = np.bincount(both, minlength=(int(run.max()) + 1) * n_clusters)
-        tie += (shared.reshape(-1, n_clusters) / size / len(runs)).astype(np.float32)[run]
-    rows = np.arange(len(labels))
-    own = tie[rows, labels].copy()
-    tie[rows, labels] = -np.inf
-    other = np.maximum(tie.max(axis=1), 0.0)
-    return np.clip(own - other, 0.0, 1.0).astype(np.float32)

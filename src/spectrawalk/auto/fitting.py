@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from spectrawalk.auto import questions
 from spectrawalk.auto.automatic import cluster_automatically
-from spectrawalk.auto.consensus import confidence_of, stack_labels
+from spectrawalk.auto.consensus import stack_labels
 from spectrawalk.auto.family import Settings
+from spectrawalk.auto.margins import tie_margin
 from spectrawalk.auto.structure import Evidence
 from spectrawalk.errors import FileError, ParameterError
 from spectrawalk.labeling import Consensus
@@ -190,7 +191,7 @@ class AutomaticMixin:
         told = {int(place[pixel]): answer for pixel, answer in known.items()}
         model: Any = self
         labels, model.classes_ = questions.spread_answers(groups, stacked, told)
-        self._set_labels(labels, confidence_of(list(self._runs), labels))
+        self._set_labels(labels, tie_margin(list(self._runs), labels))
         return self
 
     def _parts(self, count: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:

@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectrawalk import progress
 from spectrawalk.auto.clouds import kmeans_labels
@@ -33,6 +34,10 @@ FINER = 3.0
 """Agreement on the largest number tried, in units of what parts made by chance would give, above
 which clusters have parts of their own. From five clusters on none is so high."""
 
+TIGHT = 0.7
+"""Scatter inside clusters, in units of that in noise cut into as many, below which they are clear
+even where neighbours are not alike."""
+
 SAMPLE = 5_000
 """Pixels on which views are compared, evenly spaced; of a small image all."""
 
@@ -50,7 +55,9 @@ class Evidence(NamedTuple):
     """Agreement from view to view with each number of clusters, 1 at best."""
 
 
-def count_clusters(views: list[View], max_clusters: int, seed: int = 0) -> Evidence:
+def count_clusters(
+    views: list[View], max_clusters: int, seed: int = 0, doubted: View | None = None
+) -> Evidence:
     """Estimate the number of clusters from how well views agree on them.
 
     Parameters
@@ -60,6 +67,9 @@ def count_clusters(views: list[View], max_clusters: int, seed: int = 0) -> Evide
         compared with every second of its coordinates.
     max_clusters : int
     seed : int
+    doubted : View, optional
+        Spectra as they are, where neighbouring pixels are no more alike than others, so that the
+        image may be all noise: clusters must then be tight.
 
     Examples
     --------
@@ -83,7 +93,11 @@ def count_clusters(views: list[View], max_clusters: int, seed: int = 0) -> Evide
     stability = {k: (every + like) / 2 for k, (every, like) in found.items()}
     if max((every for every, _ in found.values()), default=0.0) < LEAST_STABILITY:
         return Evidence(1, NO_STRUCTURE, stability)
-    return Evidence(*_judge(stability), stability)
+    number, verdict = _judge(stability)
+    # Views of few bands are nearly the same, and agree on how to cut noise, too.
+    if doubted and _scatter_beside_noise(doubted.points[::step], number, seed) > TIGHT:
+        return Evidence(1, NO_STRUCTURE, stability)
+    return Evidence(number, verdict, stability)
 
 
 def finer_structure(evidence: Evidence) -> str:
@@ -128,6 +142,22 @@ def _stability(samples: list[View], n_clusters: int, seed: int) -> tuple[float, 
         if one.smoothed == other.smoothed:
             like.append(every[-1])
     return float(np.mean(every)), float(np.mean(like or every))
+
+
+def _scatter_beside_noise(points: NDArray[np.float64], n_clusters: int, seed: int) -> float:
+    """Scatter inside clusters in units of what noise of the same spread in each coordinate has."""
+    noise = np.random.default_rng(seed).normal(size=points.shape) * points.std(axis=0)
+
+    def scatter(values: NDArray[np.float64]) -> float:
+        labels = kmeans_labels(values, n_clusters, seed, starts=3)
+        return float(
+            sum(
+                values[labels == k].var(axis=0).sum() * np.mean(labels == k)
+                for k in np.unique(labels)
+            )
+        )
+
+    return scatter(points) / max(scatter(noise), 1e-300)
 
 
 def _judge(stability: dict[int, float]) -> tuple[int, str]:

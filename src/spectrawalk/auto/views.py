@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
-from threadpoolctl import threadpool_limits
 
 from spectrawalk.graph import number_pixels
 from spectrawalk.preparation import Pixels
+from spectrawalk.threads import one_thread
 
 COORDINATES = 20
 """Principal coordinates of a view: they hold what neighbours differ in, and searches are quick."""
@@ -43,6 +43,9 @@ CLIPPED = 1.0
 
 A single defective pixel can lie a hundred times farther out than any field.
 """
+
+BEYOND_CHANCE = 3.0
+"""Signal over noise is 1 in noise; it counts from 1 + this times the root of bands over pixels."""
 
 DARKEST = 1 / 3
 """Spectra shorter than this part of the median length are not scaled up to the length of others."""
@@ -155,8 +158,7 @@ def principal_coordinates(
 ) -> NDArray[np.float64]:
     """Project centred spectra onto their leading principal directions, shape (n, at most 20)."""
     centred = np.subtract(X, X.mean(axis=0), out=X if overwrite else None)
-    # One thread: the last bits of a threaded product depend on how many share it.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         _, directions = np.linalg.eigh(centred.T @ centred)
         return np.ascontiguousarray(centred @ directions[:, : -COORDINATES - 1 : -1])
 
@@ -206,10 +208,39 @@ def whitened_components(
     difference = differences(X, mask, 1, MOST_PAIRS)
     if robust and len(difference) > 1:
         difference = _most_similar(difference, 0.5)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         centred = X - X.mean(axis=0)
         noise = difference.T @ difference / (2 * max(len(difference), 1))
         return _components(centred, centred.T @ centred / len(X), noise, len(difference))
+
+
+def neighbors_are_alike(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> bool:
+    """Whether neighbouring pixels are more alike than others are, beyond chance.
+
+    True also where too few pixels have a neighbour to tell.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, bands)
+    mask : ndarray of bool, shape (rows, cols)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> noise = np.random.default_rng(0).normal(size=(30, 30, 4))
+    >>> mask = np.ones((30, 30), dtype=bool)
+    >>> neighbors_are_alike(noise.reshape(-1, 4), mask)
+    False
+    >>> noise[:, :10] += 1
+    >>> neighbors_are_alike(noise.reshape(-1, 4), mask)
+    True
+    """
+    n, n_bands = X.shape
+    n_pairs = np.count_nonzero(mask[1:] & mask[:-1]) + np.count_nonzero(mask[:, 1:] & mask[:, :-1])
+    if n_pairs < n / 2:
+        return True
+    _, ratios = whitened_components(X, mask, robust=False)
+    return bool(ratios[0] > 1 + BEYOND_CHANCE * np.sqrt(n_bands / min(n, MOST_PAIRS)))
 
 
 def contrast_components(
@@ -247,7 +278,7 @@ def contrast_components(
     n_bands = X.shape[1]
     inside, every = np.zeros((n_bands, n_bands)), np.zeros((n_bands, n_bands))
     n_inside = n_every = 0
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         for lag in LAGS:
             difference = differences(X, mask, lag, MOST_PAIRS // len(LAGS))
             every += difference.T @ difference

@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from spectrawalk.auto.margins import confidence_of, tie_margin, vote_shares
+
+FIELD = np.repeat([0, 1, 2], [30, 20, 40])
+
+
+def test_a_field_that_runs_put_elsewhere_is_less_sure():
+    joined, elsewhere = np.array([0, 0, 1])[FIELD], np.array([0, 1, 1])[FIELD]
+    confidence = confidence_of([[joined, joined, elsewhere]], joined)
+    assert confidence[FIELD == 1].max() < 0.5 < confidence[FIELD != 1].min()
+
+
+def test_votes_see_the_split_that_ties_do_not():
+    """Two fields share a label, and every run has a cluster for each."""
+    labels, split = np.array([0, 0, 1])[FIELD], FIELD
+    assert np.ptp(tie_margin([split], labels)[FIELD < 2]) < 0.25
+    votes = vote_shares([split], labels)
+    assert (votes[FIELD == 0] == [1, 0]).all()
+    assert (votes[FIELD == 1] == [0, 0]).all()  # the smaller field is left over
+
+
+def test_kinds_have_as_many_votes_however_many_runs():
+    labels, other = np.array([0, 0, 1])[FIELD], np.array([0, 1, 1])[FIELD]
+    few, many = (confidence_of([[labels], [other] * count], labels) for count in (1, 20))
+    # Ties count runs, votes count kinds: the field in question is sure by neither.
+    assert few[FIELD == 1].max() < 0.2
+    assert many[FIELD == 0].min() > 0.6
+
+
+@pytest.mark.parametrize("n_clusters", [1, 4])
+def test_runs_that_agree_are_sure_whatever_they_number(n_clusters):
+    labels = np.arange(40) % n_clusters
+    runs = [(labels + shift) % n_clusters for shift in range(3)]
+    assert confidence_of([runs, runs[:1]], labels) == pytest.approx(1)
