@@ -20,7 +20,7 @@ from spectrawalk.auto.consensus import consensus_of, distinct_rows, join_groups
 from spectrawalk.auto.family import Member, time_for, walked_views
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
-from spectrawalk.auto.structure import NO_STRUCTURE, _judge
+from spectrawalk.auto.structure import NO_STRUCTURE, _gaps, _judge
 from spectrawalk.auto.views import neighbors_are_alike, views_of
 from spectrawalk.cli import main
 from spectrawalk.confidence import reliability
@@ -235,7 +235,7 @@ def test_fragile_parameter_is_named():
 
 def test_verdicts():
     assert _judge({2: 0.3, 3: 0.9, 4: 0.5}) == (3, "3, clear")
-    assert _judge({4: 0.5, 5: 0.85, 6: 0.9, 8: 0.83}) == (6, "between 5 and 8, 6 most likely")
+    assert _judge({4: 0.5, 5: 0.85, 6: 0.96, 8: 0.83}) == (6, "between 5 and 8, 6 most likely")
     # Of two that are as good, the larger.
     assert _judge({2: 0.9, 3: 0.6, 5: 0.89}) == (5, "between 2 and 5, 5 most likely")
 
@@ -243,19 +243,35 @@ def test_verdicts():
 STEADY, MOVED = np.repeat([0, 1], 20), np.tile([0, 1], 20)
 
 
-def test_says_that_there_are_finer_clusters():
-    def fields(faint):
-        """Two kinds of ground, and on each six crops that differ by so much."""
-        rng = np.random.default_rng(0)
-        crop = np.repeat(np.repeat(np.arange(12).reshape(3, 4), 12, axis=0), 10, axis=1)
-        ground = 8 * rng.normal(size=(2, 20))[(crop % 4) // 2]
-        cube = 20 + ground + faint * rng.normal(size=(12, 20))[crop]
-        return cube + rng.normal(0, 0.3, size=cube.shape)
+@pytest.mark.parametrize(("faint", "n_clusters"), [(1, 12), (0, 2)])
+def test_counts_faint_crops_on_two_kinds_of_ground(faint, n_clusters):
+    """Views agree best on the two kinds of ground; the gap tells that each has six crops."""
+    rng = np.random.default_rng(0)
+    crop = np.repeat(np.repeat(np.arange(12).reshape(3, 4), 12, axis=0), 10, axis=1)
+    ground = 8 * rng.normal(size=(2, 20))[(crop % 4) // 2]
+    cube = 20 + ground + faint * rng.normal(size=(12, 20))[crop]
+    cube += rng.normal(0, 0.3, size=cube.shape)
+    model = SRDL("auto", **AUTO, normalize=None).fit(cube)
+    assert model.n_clusters_ == n_clusters
 
-    for faint in (1, 0):
-        found = SRDL("auto", **AUTO, normalize=None).fit(fields(faint))
-        assert found.n_clusters_ == 2
-        assert any("finer structure than 2" in text for text in found.warnings_) == (faint > 0)
+
+def test_says_that_there_are_finer_clusters():
+    """Of 24 crops no more than 12 could be counted: the two kinds of ground stand out."""
+    rng = np.random.default_rng(0)
+    crop = np.repeat(np.repeat(np.arange(24).reshape(4, 6), 10, axis=0), 10, axis=1)
+    cube = 20 + 8 * rng.normal(size=(2, 20))[(crop % 6) // 3] + rng.normal(size=(24, 20))[crop]
+    cube += rng.normal(0, 0.3, size=cube.shape)
+    model = SRDL("auto", **AUTO, normalize=None).fit(cube)
+    assert any("finer structure than 2" in text for text in model.warnings_)
+
+
+def test_gaps_are_behind_the_number_of_clouds():
+    rng = np.random.default_rng(0)
+    clouds = rng.normal(size=(400, 3)) + 4 * np.eye(3)[np.arange(400) % 3]
+    gaps = _gaps(clouds, 6)
+    assert max(gaps, key=gaps.get) == 3
+    assert min(gaps.values()) >= 1
+    assert set(gaps) == {2, 3, 4, 5, 6}
 
 
 def walks(*runs):
@@ -457,7 +473,7 @@ def test_command_line_leaves_the_other_to_the_family_too(scene, here, option):
     arguments = ["cluster", "cube.npy", "-k", "3", option, "auto"]
     result = CliRunner().invoke(main, [*arguments, "-o", "out", "--no-report", "--quiet"])
     assert result.exit_code == 0, result.output
-    assert "all views of the spectra agree on: " in result.output
+    assert "by views of the spectra and a walk on them: " in result.output
     parameters = json.loads(Path("out/run.json").read_text())["parameters"]
     assert (parameters["radius"], parameters["time"]) == ("auto", "auto")
     with rasterio.open("out/confidence.tif") as file:

@@ -18,6 +18,7 @@ from scipy.stats import rankdata
 from spectrawalk.captions import count, describe_crop, describe_settings, drawable, shorten
 from spectrawalk.errors import MissingDependencyError
 from spectrawalk.mean_spectra import cluster_spectra, draw_spectra, in_blocks
+from spectrawalk.number_curves import draw_number_curve
 from spectrawalk.palette import NO_DATA, Color, class_colors, cluster_colors
 from spectrawalk.scene import Scene
 from spectrawalk.scores import Scores, score
@@ -371,48 +372,3 @@ def ink_on(color: NDArray[np.float64]) -> str:
     linear = np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
     luminance = linear @ (0.2126, 0.7152, 0.0722)
     return "black" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "white"
-
-
-def draw_number_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:
-    """Draw what speaks for the number of clusters: D_t, or the agreement between views."""
-    if hasattr(model, "evidence_"):
-        draw_stability_curve(ax, model)
-    else:
-        draw_mode_curve(ax, model, colors)
-
-
-def draw_stability_curve(ax: Axes, model: Any) -> None:
-    """Draw how well views of the spectra agree on each number of clusters."""
-    stability = model.evidence_.stability
-    ax.plot(list(stability), list(stability.values()), "o-", color="#0072b2", ms=4, lw=1)
-    K = model.n_clusters_
-    how = ", as the views say" if model.n_clusters == "auto" else ", as asked for"
-    ax.axvline(K, color="0.3", lw=0.8, ls="--", label=f"K = {K}{how}")
-    ax.set_ylim(-0.04, 1.06)
-    ax.set_title("Agreement between views of the spectra", fontsize=10)
-    ax.set_xlabel("number of clusters", fontsize=9)
-    ax.set_ylabel("adjusted Rand index", fontsize=9)
-    ax.tick_params(labelsize=8)
-    ax.legend(fontsize=9, frameon=False, loc="best")
-
-
-def draw_mode_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:
-    """Draw the largest D_t in order, the modes in their clusters' colours, on a log scale."""
-    n_clusters = model.n_clusters_
-    D_t = model.mode_score_[np.isfinite(model.mode_score_)]
-    shown = max(30, 3 * n_clusters)
-    largest = np.sort(D_t)[::-1][:shown]
-    largest = largest[largest > 0]
-    ax.plot(np.arange(1, len(largest) + 1), largest, ".-", color="0.6", ms=5, lw=0.8, zorder=1)
-    of_modes = model.mode_score_.ravel()[model.modes_]
-    ranks = np.empty(n_clusters)
-    ranks[np.argsort(-of_modes, kind="stable")] = np.arange(1, n_clusters + 1)
-    ax.scatter(ranks, of_modes, s=36, c=colors / 255, edgecolors="0.2", linewidths=0.6, zorder=2)
-    how = f", the largest drop from 2 to {model.max_clusters}" * (model.n_clusters == "auto")
-    ax.axvline(n_clusters + 0.5, color="0.3", lw=0.8, ls="--", label=f"K = {n_clusters}{how}")
-    ax.set_yscale("log")
-    ax.set_title("Largest values of $D_t$", fontsize=10)
-    ax.set_xlabel("rank of the pixel", fontsize=9)
-    ax.set_ylabel(r"$D_t$ = density × distance to denser", fontsize=9)  # noqa: RUF001
-    ax.tick_params(which="both", labelsize=8)
-    ax.legend(fontsize=9, frameon=False, loc="upper right")

@@ -21,7 +21,7 @@ def explain_choice(model: Any) -> str:
     The automatic mode has a verdict of its own, which does not come from D_t, in either case.
     """
     if hasattr(model, "verdict_"):
-        return f"number of clusters that all views of the spectra agree on: {model.verdict_}"
+        return f"number of clusters, by views of the spectra and a walk on them: {model.verdict_}"
     if model.n_clusters != "auto":
         return ""
     scores = model.mode_score_[np.isfinite(model.mode_score_)]

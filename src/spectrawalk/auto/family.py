@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from spectrawalk import graph, modes, progress
 from spectrawalk.auto.clouds import kmeans_labels
@@ -192,12 +193,8 @@ def _solve(
         k = _graph_neighbors(view, settings)
         radius = max(1, round(factor * base_radius(mask, settings.radius)))
         index, d2 = graph.window_neighbors(view.points, mask, k, radius)
-    present = np.isfinite(d2)
-    typical = float(np.sqrt(np.mean(d2, where=present))) if present.any() else 0.0
-    scales = graph.local_scales(d2, WEIGHT_SCALE * typical if typical > 0 else 1.0)
-    W = graph.weight_matrix(index, d2, scales)
-    del d2, present  # of a large image they are as much as all the rest
-    W, n_components = bridge_components(W, view.points, mask, scales, radius)
+    W, n_components = connected_graph(view.points, mask, index, d2, radius)
+    del d2  # of a large image they are as much as all the rest
     values, vectors = leading_eigenpairs(W, n_eigenpairs, tolerance=TOLERANCE)
     return Graph(
         view.name,
@@ -210,6 +207,20 @@ def _solve(
         n_components,
         index,
     )
+
+
+def connected_graph(
+    points: NDArray[np.float64],
+    mask: NDArray[np.bool_],
+    index: NDArray[np.int32],
+    d2: NDArray[np.float64],
+    radius: int | None,
+) -> tuple[csr_array, int]:
+    """Weights between neighbours, nearly equal; and the parts that had to be joined by bridges."""
+    present = np.isfinite(d2)
+    typical = float(np.sqrt(np.mean(d2, where=present))) if present.any() else 0.0
+    scales = graph.local_scales(d2, WEIGHT_SCALE * typical if typical > 0 else 1.0)
+    return bridge_components(graph.weight_matrix(index, d2, scales), points, mask, scales, radius)
 
 
 def _graph_neighbors(view: View, settings: Settings) -> int:

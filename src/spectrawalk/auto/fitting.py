@@ -112,6 +112,7 @@ class AutomaticMixin:
             "warnings": model.warnings_,
             "n_clusters": evidence.n_clusters,
             "stability": list(evidence.stability.items()),
+            "gaps": list(evidence.gaps.items()),
             "classes": [int(value) for value in getattr(model, "classes_", ())],
         }
         return {
@@ -130,8 +131,11 @@ class AutomaticMixin:
             found = json.loads(str(arrays["_findings"]))
             model.time_, model.verdict_ = float(found["time"]), str(found["verdict"])
             model.warnings_ = [str(warning) for warning in found["warnings"]]
-            stability = {int(number): float(value) for number, value in found["stability"]}
-            model.evidence_ = Evidence(int(found["n_clusters"]), model.verdict_, stability)
+            curves = [
+                {int(number): float(value) for number, value in found[name]}
+                for name in ("stability", "gaps")
+            ]
+            model.evidence_ = Evidence(int(found["n_clusters"]), model.verdict_, *curves)
             if found["classes"]:
                 model.classes_ = np.array(found["classes"], dtype=np.int64)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):

@@ -1,8 +1,9 @@
-"""How many clusters there are, and whether there are any: what stays the same in every view.
+"""How many clusters there are, and whether there are any: what two kinds of evidence speak for.
 
 With the right number of clusters, K-means finds the same ones in noise-whitened spectra, plain and
 smoothed, and in the contrasts between fields; with a wrong one it splits or merges differently in
-each. In noise nothing stays the same, whatever the number.
+each. In noise nothing stays the same, whatever the number. And a walk on contrasts leaves clusters
+slowly, but mixes quickly inside them: with K of them there is a gap behind the K-th eigenvalue.
 """
 
 from __future__ import annotations
@@ -13,19 +14,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk import progress
+from spectrawalk import graph, progress
 from spectrawalk.auto.clouds import kmeans_labels
+from spectrawalk.auto.family import TOLERANCE, connected_graph
 from spectrawalk.auto.views import View
+from spectrawalk.diffusion import leading_eigenpairs
 
 LEAST_STABILITY = 0.2
 """Agreement (adjusted Rand index) below which there is no clear structure."""
 
-AS_GOOD = 0.97
-"""Of the numbers whose agreement is this part of the best one's, the largest is taken: few clusters
-are found again more easily than many."""
+AS_GOOD = 0.9
+"""Of the numbers whose support is this part of the best one's, the largest is taken: a map of too
+few clusters joins what is not alike."""
 
-NEARLY_BEST = 0.9
-"""Numbers whose agreement is this part of the best one's are possible as well."""
+NEARLY_BEST = 0.8
+"""Numbers whose support is this part of the best one's are possible as well."""
+
+NEIGHBORS = 50
+"""Neighbours in the graph whose eigenvalues are looked at."""
+
+CLEAR_GAP = 3.0
+"""A gap speaks no louder than this: larger ones are of parts that hardly hang together at all."""
+
+LEAST_RATE = 1e-6
+"""Rates at which a walk leaves a cluster are not told apart below this."""
 
 LARGEST_NUMBER = 12
 """Numbers above this are not tried: agreement cannot tell them apart."""
@@ -53,18 +65,29 @@ class Evidence(NamedTuple):
     """In words: "6, clear", "between 5 and 8, 6 most likely", "no clear structure"."""
     stability: dict[int, float]
     """Agreement from view to view with each number of clusters, 1 at best."""
+    gaps: dict[int, float]
+    """How much faster a walk mixes inside as many clusters than between them, 1 at least; none
+    where there is no clear structure."""
+
+    @property
+    def support(self) -> dict[int, float]:
+        """What speaks for each number: agreement times gap, and more for more to agree on."""
+        return {
+            k: max(agreed, 0.0) * min(self.gaps.get(k, 1.0), CLEAR_GAP) * float(np.sqrt(np.log(k)))
+            for k, agreed in self.stability.items()
+        }
 
 
 def count_clusters(
     views: list[View], max_clusters: int, seed: int = 0, doubted: View | None = None
 ) -> Evidence:
-    """Estimate the number of clusters from how well views agree on them.
+    """Estimate the number of clusters from how well views agree on them, and from eigenvalues.
 
     Parameters
     ----------
     views : list of View
         Even ones, as from :func:`spectrawalk.auto.views.views_of`. A single one, of a table, is
-        compared with every second of its coordinates.
+        compared with every second of its coordinates. The walk is on the last one.
     max_clusters : int
     seed : int
     doubted : View, optional
@@ -91,13 +114,15 @@ def count_clusters(
         k: _stability(samples, k, seed) for k in progress.track("count", range(2, largest + 1))
     }
     stability = {k: (every + like) / 2 for k, (every, like) in found.items()}
+    nothing = Evidence(1, NO_STRUCTURE, stability, {})
     if max((every for every, _ in found.values()), default=0.0) < LEAST_STABILITY:
-        return Evidence(1, NO_STRUCTURE, stability)
-    number, verdict = _judge(stability)
+        return nothing
+    evidence = nothing._replace(gaps=_gaps(views[-1].points[::step], largest))
+    number, verdict = _judge(evidence.support)
     # Views of few bands are nearly the same, and agree on how to cut noise, too.
     if doubted and _scatter_beside_noise(doubted.points[::step], number, seed) > TIGHT:
-        return Evidence(1, NO_STRUCTURE, stability)
-    return Evidence(number, verdict, stability)
+        return nothing
+    return evidence._replace(n_clusters=number, verdict=verdict)
 
 
 def finer_structure(evidence: Evidence) -> str:
@@ -108,9 +133,9 @@ def finer_structure(evidence: Evidence) -> str:
 
     Examples
     --------
-    >>> finer_structure(Evidence(2, "2, clear", {2: 0.9, 12: 0.18}))
+    >>> finer_structure(Evidence(2, "2, clear", {2: 0.9, 12: 0.18}, {}))
     ''
-    >>> finer_structure(Evidence(2, "2, clear", {2: 0.9, 12: 0.5}))[:42]
+    >>> finer_structure(Evidence(2, "2, clear", {2: 0.9, 12: 0.5}, {}))[:42]
     'there is finer structure than 2 clusters: '
     """
     if evidence.n_clusters == 1:
@@ -160,10 +185,25 @@ def _scatter_beside_noise(points: NDArray[np.float64], n_clusters: int, seed: in
     return scatter(points) / max(scatter(noise), 1e-300)
 
 
-def _judge(stability: dict[int, float]) -> tuple[int, str]:
-    highest = max(stability.values())
-    best = max(k for k, value in stability.items() if value >= AS_GOOD * highest)
-    possible = [k for k, value in stability.items() if value >= NEARLY_BEST * highest]
+def _gaps(points: NDArray[np.float64], largest: int) -> dict[int, float]:
+    """Ratio of the rates 1 - lambda behind and at the k-th eigenvalue, for each number k.
+
+    1 - lambda_k is the rate at which a walk leaves the k clusters that are left most slowly, and
+    1 - lambda_(k + 1) that at which it mixes inside them.
+    """
+    n = len(points)
+    points = np.ascontiguousarray(points)
+    index, d2 = graph.global_neighbors(points, min(NEIGHBORS, n - 1))
+    W, _ = connected_graph(points, np.ones(n, dtype=bool), index, d2, None)
+    values, _ = leading_eigenpairs(W, min(largest + 1, n), tolerance=TOLERANCE)
+    rate = np.maximum(1 - values, LEAST_RATE)
+    return {k: float(rate[k] / rate[k - 1]) for k in range(2, min(largest + 1, len(rate)))}
+
+
+def _judge(support: dict[int, float]) -> tuple[int, str]:
+    highest = max(support.values())
+    best = max(k for k, value in support.items() if value >= AS_GOOD * highest)
+    possible = [k for k, value in support.items() if value >= NEARLY_BEST * highest]
     if possible == [best]:
         return best, f"{best}, clear"
     return best, f"between {min(possible)} and {max(possible)}, {best} most likely"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrawalk.confidence import Reliability
-from spectrawalk.figures import draw_number_curve, figure_and_patch
+from spectrawalk.figures import figure_and_patch
 from spectrawalk.mean_spectra import cluster_spectra, draw_spectra
+from spectrawalk.number_curves import draw_number_curve
 from spectrawalk.palette import cluster_colors
 from spectrawalk.scene import Scene
 
