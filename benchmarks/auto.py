@@ -1,9 +1,10 @@
 """How good the automatic mode is: ``python benchmarks/auto.py PART ...`` prints Markdown.
 
-Parts: windows (five draws of 30 of Indian Pines, rows 0..71), held-out (twelve draws of 30, rows
-73..144), crops (of Salinas A and Samson), scenes, many (scenes of many classes), moved, synthetic,
-nothing (noise and one class), queries, cost.
-Ground truth is used for scores alone.
+Parts: windows (five draws of 30 of Indian Pines, rows 0..71), held-out (fifteen draws of 30, rows
+73..144), crops (of Salinas A and Samson), wetland (windows of Kennedy Space Center), scenes, many
+(scenes of many classes), moved, synthetic, counted (the number of clusters on all of these),
+nothing (noise and one class), queries, cost, ceiling (the family with what varies inside fields
+taken from ground truth). Ground truth is used for scores alone, but for the last part.
 """
 
 import sys
@@ -11,12 +12,14 @@ import time
 from itertools import chain
 
 import numpy as np
+from scipy.ndimage import label
 from sklearn.cluster import KMeans
 
-from spectrawalk import SRDL, score
+from spectrawalk import SRDL, Scene, score
+from spectrawalk.auto import structure, views
 from spectrawalk.confidence import reliability
 from spectrawalk.datasets import load_scene, make_scene
-from spectrawalk.preparation import normalize_spectra, take_pixels
+from spectrawalk.preparation import Pixels, normalize_spectra, take_pixels
 
 AUTO = {"radius": "auto", "n_eigenpairs": "auto", "time": "auto"}
 REAL = ("indian-pines-subset", "salinas-a", "samson")
@@ -41,10 +44,28 @@ def windows(first: int, last: int, seed: int, name: str = "indian-pines", count:
         yield cube[part], np.where(np.isin(truth[part], large), truth[part], 0), len(large)
 
 
-def variants(count: int = 50):
+def wetland(seed: int, count: int = 24):
+    """Draw windows of the labelled pixels of Kennedy Space Center, most of which are masked."""
+    scene = load_scene("ksc-labelled")
+    truth = np.asarray(scene.ground_truth)
+    rng = np.random.default_rng(seed)
+    while count:
+        height, width = rng.integers(60, 180, size=2)
+        row, col = rng.integers(0, truth.shape[0] - height), rng.integers(0, truth.shape[1] - width)
+        part = np.s_[row : row + height, col : col + width]
+        classes, sizes = np.unique(truth[part][truth[part] > 0], return_counts=True)
+        large = classes[sizes >= 40]
+        if np.count_nonzero(scene.mask[part]) < 400 or not 3 <= len(large) <= 9:
+            continue
+        count -= 1
+        drawn = Scene(np.asarray(scene.cube)[part], mask=scene.mask[part])
+        yield drawn, np.where(np.isin(truth[part], large), truth[part], 0), len(large)
+
+
+def variants(count: int = 50, draw: int = 51):
     """Synthetic scenes of many kinds."""
-    rng = np.random.default_rng(51)
-    for seed in range(count):
+    rng = np.random.default_rng(draw)
+    for seed in range(100 * (draw - 51), 100 * (draw - 51) + count):
         settings = {
             "n_classes": int(rng.integers(2, 9)),
             "noise": float(rng.choice([0.01, 0.02, 0.05, 0.1])),
@@ -82,16 +103,19 @@ def show_windows(draws) -> None:
     print("|---|---|---|---|---|---|---|")
     found: dict[str, list[list[float]]] = {}
     for draw, drawn in draws.items():
-        for cube, truth, k in drawn:
-            _, accuracy, family, means = compare(cube, truth, k)
-            found.setdefault(draw, []).append([accuracy, family, *means, max(means)])
+        for image, truth, k in drawn:
+            model, accuracy, family, means = compare(image, truth, k)
+            halves = errors_by_confidence(model, truth)
+            found.setdefault(draw, []).append([accuracy, family, *means, max(means), *halves])
             numbers = " | ".join(f"{value:.3f}" for value in found[draw][-1][:4])
-            print(f"| {draw} | {cube[..., 0].size} | {k} | {numbers} |", flush=True)
+            n_pixels = np.count_nonzero(model.labels_ >= 0)
+            print(f"| {draw} | {n_pixels} | {k} | {numbers} |", flush=True)
     for draw, rows in {**found, "all": [*chain.from_iterable(found.values())]}.items():
         mean = np.mean(rows, axis=0)
         print(
             f"\n{draw}: OA {mean[0]:.3f}, above its family {mean[0] - mean[1]:+.3f}, "
-            f"better K-means {mean[0] - mean[4]:+.3f}"
+            f"better K-means {mean[0] - mean[4]:+.3f}; error in the surer half {mean[5]:.3f}, "
+            f"in the other {mean[6]:.3f}"
         )
 
 
@@ -149,13 +173,115 @@ def show_synthetic() -> None:
     print(f"\nK within 1 on {near} of 50; below K-means - .03 or its family on {below}")
 
 
+def evidence_of(image) -> structure.Evidence:
+    """What a fit finds of the number of clusters, without the rest of it."""
+    pixels = take_pixels(image)
+    unit = views.keep_dark(normalize_spectra(pixels.spectra, "pixel"), pixels.spectra)
+    seen = views.views_of(Pixels(unit, pixels.mask))
+    alike = views.neighbors_are_alike(unit, pixels.mask)
+    return structure.count_clusters(seen.even, 30, 0, None if alike else seen.spectral[0])
+
+
+def show_counted() -> None:
+    print(
+        "| images | within 1 | exact | said to be clear | of these within 1 | told range holds K |"
+    )
+    print("|---|---|---|---|---|---|")
+    kinds = {
+        "synthetic, three draws": chain.from_iterable(
+            ((scene.cube, None, settings["n_classes"]) for scene, settings in variants(draw=draw))
+            for draw in (51, 52, 53)
+        ),
+        "windows, four draws": chain(*(windows(0, 71, seed) for seed in (0, 100, 200, 300))),
+        "crops of Salinas A, two draws": chain(
+            *(windows(0, 82, seed, "salinas-a", 16) for seed in (5, 6))
+        ),
+        "crops of Samson, two draws": chain(
+            *(windows(0, 94, seed, "samson", 16) for seed in (5, 6))
+        ),
+        "wetland, three draws": chain(*(wetland(seed) for seed in (1, 2, 3))),
+    }
+    for kind, images in kinds.items():
+        rows = []
+        for image, _, k in images:
+            evidence = evidence_of(image)
+            support = evidence.support
+            least = structure.NEARLY_BEST * max(support.values())
+            told = [number for number, value in support.items() if value >= least]
+            near, clear = abs(evidence.n_clusters - k) <= 1, evidence.verdict.endswith("clear")
+            exact = evidence.n_clusters == k
+            rows.append([near, exact, clear, near and clear, min(told) <= k <= max(told)])
+        near, exact, clear, both, holds = np.mean(rows, axis=0)
+        right = both / clear if clear else float("nan")
+        print(
+            f"| {kind} | {near:.2f} | {exact:.2f} | {clear:.2f} | {right:.2f} | {holds:.2f} |",
+            flush=True,
+        )
+
+
+def show_ceiling() -> None:
+    """Show what the windows would give if what varies inside fields, or classes, were known."""
+    print("| draw | inside | automatic | mean of its family |\n|---|---|---|---|")
+    estimated = views.contrast_components
+    for seed in (0, 100):
+        for inside in ("estimated", "true fields", "true classes"):
+            rows = []
+            for cube, truth, k in windows(0, 71, seed):
+                if inside != "estimated":
+                    parts = fields_of(truth) if inside == "true fields" else truth
+                    views.contrast_components = contrasts_knowing(parts)
+                _, accuracy, family, _ = compare(cube, truth, k)
+                rows.append([accuracy, family])
+            views.contrast_components = estimated
+            found, family = np.mean(rows, axis=0)
+            print(f"| seed {seed} | {inside} | {found:.3f} | {family:.3f} |", flush=True)
+
+
+def fields_of(truth):
+    """Number the connected fields of each class from 1."""
+    fields, count = np.zeros(truth.shape, dtype=int), 0
+    for kind in np.unique(truth[truth > 0]):
+        number, more = label(truth == kind)
+        fields[number > 0] = number[number > 0] + count
+        count += more
+    return fields
+
+
+def contrasts_knowing(parts):
+    """Contrasts whitened by what varies inside the parts, in the order of the real ones."""
+
+    def contrasts(X, mask, *, overwrite=False):
+        part = parts[mask]
+        known = part > 0
+        size = np.bincount(part[known], minlength=part.max() + 1)
+        deviations = []
+        for number in np.flatnonzero(size >= 8):
+            own = X[part == number]
+            deviations.append(own - own.mean(axis=0))
+        inside = np.concatenate(deviations)
+        pairs = np.concatenate([views.differences(X, mask, lag, 50_000) for lag in views.LAGS])
+        centred = X - X.mean(axis=0)
+        common = centred.T @ centred / len(X) - pairs.T @ pairs / (2 * len(pairs))
+        noise = inside.T @ inside / len(inside)
+        components, _ = views._components(centred, common, noise, len(inside))
+        ends = np.percentile(components, [views.CLIPPED, 100 - views.CLIPPED], axis=0)
+        return np.clip(components, *ends)[:, ends[0] < ends[1]]
+
+    return contrasts
+
+
 def show_nothing() -> None:
-    verdicts: dict[str, list[str]] = {"noise": [], "one class": []}
+    verdicts: dict[str, list[str]] = {}
     for seed in range(20):
-        noise = np.random.default_rng(seed).normal(1.0, 0.1, size=(40, 40, 50))
-        for name, cube in (("noise", noise), ("one class", make_scene(
-            (40, 40), n_classes=1, random_state=seed).cube)):  # fmt: skip
-            verdicts[name].append(SRDL(**AUTO).fit(cube).verdict_)
+        cubes = {
+            f"noise, {side} x {side} x {bands}": np.random.default_rng(seed).normal(
+                1.0, 0.1, size=(side, side, bands)
+            )
+            for side, bands in ((40, 50), (40, 3), (12, 8))
+        }
+        cubes["one class"] = make_scene((40, 40), n_classes=1, random_state=seed).cube
+        for name, cube in cubes.items():
+            verdicts.setdefault(name, []).append(SRDL(**AUTO).fit(cube).verdict_)
     for name, found in verdicts.items():
         print(
             f"{name}: no clear structure in {found.count('no clear structure')} of 20", flush=True
@@ -204,7 +330,7 @@ PARTS = {
     "held-out": lambda: show_windows(
         {
             f"seed {seed}": windows(73, 144, seed)
-            for seed in (2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+            for seed in (2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17)
         }
     ),
     "crops": lambda: show_windows(
@@ -213,10 +339,13 @@ PARTS = {
             "Samson": windows(0, 94, 5, "samson", 16),
         }
     ),
+    "wetland": lambda: show_windows({f"seed {seed}": wetland(seed) for seed in (1, 2, 3)}),
     "scenes": lambda: show_scenes(REAL),
     "many": lambda: show_scenes(MANY),
     "moved": show_moved,
     "synthetic": show_synthetic,
+    "counted": show_counted,
+    "ceiling": show_ceiling,
     "nothing": show_nothing,
     "queries": show_queries,
     "cost": show_cost,

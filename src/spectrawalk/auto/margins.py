@@ -40,7 +40,9 @@ def confidence_of(kinds: Sequence[Runs], labels: NDArray[np.integer]) -> NDArray
     >>> np.round(100 * sure).tolist()
     [94.0, 94.0, 17.0, 94.0]
     """
-    votes = np.mean([vote_shares(runs, labels) for runs in kinds], axis=0)
+    votes = np.zeros((len(labels), int(labels.max()) + 1), dtype=np.float32)
+    for runs in kinds:
+        votes += vote_shares(runs, labels) / len(kinds)
     by_ties = tie_margin([run for runs in kinds for run in runs], labels)
     return np.clip(VOTES * _margin(votes, labels) + (1 - VOTES) * by_ties, 0.0, 1.0)
 
