@@ -179,7 +179,8 @@ def evidence_of(image) -> structure.Evidence:
     unit = views.keep_dark(normalize_spectra(pixels.spectra, "pixel"), pixels.spectra)
     seen = views.views_of(Pixels(unit, pixels.mask))
     alike = views.neighbors_are_alike(unit, pixels.mask)
-    return structure.count_clusters(seen.even, 30, 0, None if alike else seen.spectral[0])
+    inside = views.interior(seen.even[-1], pixels.mask)
+    return structure.count_clusters(seen.even, inside, 30, 0, None if alike else seen.spectral[0])
 
 
 def show_counted() -> None:
@@ -210,7 +211,8 @@ def show_counted() -> None:
             told = [number for number, value in support.items() if value >= least]
             near, clear = abs(evidence.n_clusters - k) <= 1, evidence.verdict.endswith("clear")
             exact = evidence.n_clusters == k
-            rows.append([near, exact, clear, near and clear, min(told) <= k <= max(told)])
+            holds = evidence.n_clusters > 1 and min(told) <= k <= max(told)
+            rows.append([near, exact, clear, near and clear, holds])
         near, exact, clear, both, holds = np.mean(rows, axis=0)
         right = both / clear if clear else float("nan")
         print(

@@ -20,7 +20,7 @@ from spectrawalk.auto.consensus import consensus_of, distinct_rows, join_groups
 from spectrawalk.auto.family import Member, time_for, walked_views
 from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
-from spectrawalk.auto.structure import NO_STRUCTURE, _gaps, _judge
+from spectrawalk.auto.structure import NO_STRUCTURE, Evidence, _gaps, _judge
 from spectrawalk.auto.views import neighbors_are_alike, views_of
 from spectrawalk.cli import main
 from spectrawalk.confidence import reliability
@@ -130,12 +130,21 @@ def test_saved_and_read_back(model, scene, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("_findings", np.array("{}")), ("_runs", None), ("confidence_", np.full((20, 22), 2.0, "f4"))],
+    [
+        ("_findings", np.array("{}")),
+        ("_findings", {"stability": [[1, 0.5]]}),
+        ("_findings", {"gaps": [[2, float("nan")]]}),
+        ("_findings", {"stability": []}),
+        ("_runs", None),
+        ("confidence_", np.full((20, 22), 2.0, "f4")),
+    ],
 )
 def test_damaged_family_is_refused(model, tmp_path, name, value):
     model.save(tmp_path / "model.npz")
     with np.load(tmp_path / "model.npz") as file:
         arrays = dict(file)
+    if isinstance(value, dict):  # all the rest as it was
+        value = np.array(json.dumps(json.loads(str(arrays[name])) | value))
     arrays[name] = value
     np.savez(
         tmp_path / "bad.npz", **{key: array for key, array in arrays.items() if array is not None}
@@ -253,6 +262,27 @@ def test_counts_faint_crops_on_two_kinds_of_ground(faint, n_clusters):
     cube += rng.normal(0, 0.3, size=cube.shape)
     model = SRDL("auto", **AUTO, normalize=None).fit(cube)
     assert model.n_clusters_ == n_clusters
+
+
+def stripes_of(n_kinds, shape, random_state):
+    """Upright strips of as many kinds, with sharp edges."""
+    rng = np.random.default_rng(random_state)
+    kind = np.arange(shape[1]) * n_kinds // shape[1]
+    spectra = rng.uniform(0.3, 1.0, size=(n_kinds, 20))[kind]
+    return spectra + rng.normal(0, 0.02, size=(*shape, 20))
+
+
+@pytest.mark.parametrize("shape", [(70, 70), (1, 60)])
+def test_neither_long_edges_nor_few_pixels_add_clusters(shape):
+    """Smoothed, an edge is a strip of mixtures, larger than the number of neighbours."""
+    found = [SRDL(**AUTO).fit(stripes_of(3, shape, seed)).n_clusters_ for seed in range(3)]
+    assert found == [3, 3, 3]
+
+
+def test_clear_gaps_do_not_drown_agreement():
+    """Parts that hardly hang together have gaps of thousands."""
+    evidence = Evidence(3, "", {2: 0.3, 3: 0.9}, {2: 5_000.0, 3: 2.0})
+    assert evidence.support[3] > evidence.support[2]
 
 
 def test_says_that_there_are_finer_clusters():

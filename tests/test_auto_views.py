@@ -9,6 +9,7 @@ from spectrawalk.auto.views import (
     contrast_components,
     keep_dark,
     local_mean,
+    neighbors_are_alike,
     views_of,
     whitened_components,
 )
@@ -109,3 +110,11 @@ def test_constant_views_are_left_out():
     cube[0, 0] = 2
     pixels = take_pixels(cube)
     assert all(np.ptp(view.points, axis=0).max() > 0 for view in views_of(pixels).spectral)
+
+
+def test_pixels_without_neighbours_are_no_sign_of_noise():
+    noise = np.random.default_rng(0).normal(size=(20, 20, 4))
+    every, scattered = np.ones((20, 20), bool), np.zeros((20, 20), bool)
+    scattered[::2, ::2] = True
+    assert not neighbors_are_alike(noise[every], every)
+    assert neighbors_are_alike(noise[scattered], scattered)

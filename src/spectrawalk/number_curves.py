@@ -23,8 +23,8 @@ def draw_evidence(ax: Axes, model: Any) -> None:
     """Draw the support for each number of clusters, and the agreement of views as part of it."""
     evidence = model.evidence_
     numbers = list(evidence.stability)
-    if evidence.gaps:  # none where there is no clear structure
-        support = np.array(list(evidence.support.values()))
+    support = np.array(list(evidence.support.values()))
+    if evidence.gaps and support.max() > 0:  # not where there is no clear structure
         ax.bar(numbers, support / support.max(), 0.6, color="#c6d8e8", label="support, best = 1")
     agreed = list(evidence.stability.values())
     ax.plot(numbers, agreed, "o-", color="#0072b2", ms=4, lw=1, label="agreement of views")

@@ -25,7 +25,7 @@ from spectrawalk.auto.fragility import fragile_parameters
 from spectrawalk.auto.judgement import trusted_runs
 from spectrawalk.auto.margins import confidence_of
 from spectrawalk.auto.structure import Evidence, count_clusters, finer_structure
-from spectrawalk.auto.views import leading, neighbors_are_alike, views_of
+from spectrawalk.auto.views import interior, leading, neighbors_are_alike, views_of
 from spectrawalk.errors import StructureError
 from spectrawalk.preparation import Pixels
 
@@ -56,7 +56,8 @@ def cluster_automatically(
     views = views_of(pixels)
     alike = not pixels.is_image or neighbors_are_alike(pixels.spectra, pixels.mask)
     doubted = None if alike else views.spectral[0]
-    evidence = count_clusters(views.even, max_clusters, seed, doubted)
+    inside = interior(views.even[-1], pixels.mask)
+    evidence = count_clusters(views.even, inside, max_clusters, seed, doubted)
     k = n_clusters or evidence.n_clusters
     members: list[Member] = []
     fine: list[NDArray[np.int32]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -131,11 +131,11 @@ class AutomaticMixin:
             found = json.loads(str(arrays["_findings"]))
             model.time_, model.verdict_ = float(found["time"]), str(found["verdict"])
             model.warnings_ = [str(warning) for warning in found["warnings"]]
-            curves = [
-                {int(number): float(value) for number, value in found[name]}
-                for name in ("stability", "gaps")
-            ]
-            model.evidence_ = Evidence(int(found["n_clusters"]), model.verdict_, *curves)
+            stability, gaps = _curve(found["stability"]), _curve(found.get("gaps", ()))
+            if gaps and not stability:
+                raise ValueError("gaps of numbers that were not tried")
+            number = int(found["n_clusters"])
+            model.evidence_ = Evidence(number, model.verdict_, stability, gaps)
             if found["classes"]:
                 model.classes_ = np.array(found["classes"], dtype=np.int64)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
@@ -209,6 +209,14 @@ class AutomaticMixin:
         runs = list(self._runs)
         stacked = stack_labels(runs)
         return questions.parts_of(runs, stacked, count), stacked
+
+
+def _curve(pairs: Sequence[tuple[int, float]]) -> dict[int, float]:
+    """Values of each number of clusters, as saved."""
+    curve = {int(number): float(value) for number, value in pairs}
+    if any(number < 2 or not np.isfinite(value) for number, value in curve.items()):
+        raise ValueError("not a value of a number of clusters")
+    return curve
 
 
 def _leading_pixels(labels: NDArray[np.int32], score: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -95,7 +95,7 @@ def _shared_pixels(run: NDArray[np.integer], labels: NDArray[np.integer]) -> NDA
 
 
 def _margin(score: NDArray[np.float32], labels: NDArray[np.integer]) -> NDArray[np.float32]:
-    """How much larger a pixel's score for its own label is than for any other, at least none."""
+    """How much larger a pixel's score is for its own label than for the next; may be below 0."""
     rows = np.arange(len(labels))
     others = score.copy()
     others[rows, labels] = -np.inf

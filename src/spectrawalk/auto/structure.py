@@ -31,7 +31,10 @@ NEARLY_BEST = 0.8
 """Numbers whose support is this part of the best one's are possible as well."""
 
 NEIGHBORS = 50
-"""Neighbours in the graph whose eigenvalues are looked at."""
+"""Neighbours in the graph whose eigenvalues are looked at..."""
+
+NEIGHBOR_SHARE = 1 / 6
+"""...and at most this share of its pixels: those of another cluster would be among them."""
 
 CLEAR_GAP = 3.0
 """A gap speaks no louder than this: larger ones are of parts that hardly hang together at all."""
@@ -60,7 +63,8 @@ class Evidence(NamedTuple):
     """The number of clusters, and what speaks for it."""
 
     n_clusters: int
-    """The most likely number; 1 where there is no clear structure."""
+    """The most likely number, which is the largest of those that are as good; 1 where there is no
+    clear structure."""
     verdict: str
     """In words: "6, clear", "between 5 and 8, 6 most likely", "no clear structure"."""
     stability: dict[int, float]
@@ -79,7 +83,11 @@ class Evidence(NamedTuple):
 
 
 def count_clusters(
-    views: list[View], max_clusters: int, seed: int = 0, doubted: View | None = None
+    views: list[View],
+    inside: NDArray[np.intp],
+    max_clusters: int,
+    seed: int = 0,
+    doubted: View | None = None,
 ) -> Evidence:
     """Estimate the number of clusters from how well views agree on them, and from eigenvalues.
 
@@ -87,7 +95,10 @@ def count_clusters(
     ----------
     views : list of View
         Even ones, as from :func:`spectrawalk.auto.views.views_of`. A single one, of a table, is
-        compared with every second of its coordinates. The walk is on the last one.
+        compared with every second of its coordinates.
+    inside : ndarray of int
+        Pixels of the last view that the walk is on, as from
+        :func:`spectrawalk.auto.views.interior`.
     max_clusters : int
     seed : int
     doubted : View, optional
@@ -96,12 +107,13 @@ def count_clusters(
 
     Examples
     --------
-    >>> from spectrawalk.auto.views import views_of
+    >>> from spectrawalk.auto.views import interior, views_of
     >>> from spectrawalk.datasets import make_scene
     >>> from spectrawalk.preparation import Pixels, normalize_spectra, take_pixels
     >>> pixels = take_pixels(make_scene((40, 40), n_classes=3, random_state=1))
     >>> unit = Pixels(normalize_spectra(pixels.spectra, "pixel"), pixels.mask)
-    >>> count_clusters(views_of(unit).even, 8).n_clusters
+    >>> views = views_of(unit).even
+    >>> count_clusters(views, interior(views[-1], pixels.mask), 8).n_clusters
     3
     """
     n = len(views[0].points)
@@ -117,7 +129,8 @@ def count_clusters(
     nothing = Evidence(1, NO_STRUCTURE, stability, {})
     if max((every for every, _ in found.values()), default=0.0) < LEAST_STABILITY:
         return nothing
-    evidence = nothing._replace(gaps=_gaps(views[-1].points[::step], largest))
+    walked = inside[:: -(-len(inside) // SAMPLE)]
+    evidence = nothing._replace(gaps=_gaps(views[-1].points[walked], largest))
     number, verdict = _judge(evidence.support)
     # Views of few bands are nearly the same, and agree on how to cut noise, too.
     if doubted and _scatter_beside_noise(doubted.points[::step], number, seed) > TIGHT:
@@ -192,8 +205,10 @@ def _gaps(points: NDArray[np.float64], largest: int) -> dict[int, float]:
     1 - lambda_(k + 1) that at which it mixes inside them.
     """
     n = len(points)
-    points = np.ascontiguousarray(points)
-    index, d2 = graph.global_neighbors(points, min(NEIGHBORS, n - 1))
+    if n < 2:
+        return {}
+    wanted = min(NEIGHBORS, max(5, int(NEIGHBOR_SHARE * n)), n - 1)
+    index, d2 = graph.global_neighbors(np.ascontiguousarray(points), wanted)
     W, _ = connected_graph(points, np.ones(n, dtype=bool), index, d2, None)
     values, _ = leading_eigenpairs(W, min(largest + 1, n), tolerance=TOLERANCE)
     rate = np.maximum(1 - values, LEAST_RATE)

@@ -44,6 +44,9 @@ CLIPPED = 1.0
 A single defective pixel can lie a hundred times farther out than any field.
 """
 
+INTERIOR = 0.6
+"""Share of the pixels, those in the most even surroundings, that lie inside fields for sure."""
+
 BEYOND_CHANCE = 3.0
 """Signal over noise is 1 in noise; it counts from 1 + this times the root of bands over pixels."""
 
@@ -241,6 +244,25 @@ def neighbors_are_alike(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> bool
         return True
     _, ratios = whitened_components(X, mask, robust=False)
     return bool(ratios[0] > 1 + BEYOND_CHANCE * np.sqrt(n_bands / min(n, MOST_PAIRS)))
+
+
+def interior(view: View, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Pixels in the most even surroundings of a smoothed view; of a table all.
+
+    Smoothed, the edge between two fields is a strip of mixtures, which looks like a field itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fields = np.repeat([[0.0, 1.0]], 5, axis=1).repeat(3, axis=0).reshape(-1, 1)
+    >>> interior(View("contrast", True, fields), np.ones((3, 10), dtype=bool))[:8].tolist()
+    [0, 1, 2, 3, 6, 7, 8, 9]
+    """
+    if mask.ndim == 1:
+        return np.arange(len(view.points))
+    squares = local_mean(np.square(view.points), mask)
+    unevenness = (squares - np.square(local_mean(view.points, mask))).sum(axis=1)
+    return np.flatnonzero(unevenness <= np.quantile(unevenness, INTERIOR))
 
 
 def contrast_components(
