@@ -30,7 +30,7 @@ def draw_evidence(ax: Axes, model: Any) -> None:
     ax.plot(numbers, agreed, "o-", color="#0072b2", ms=4, lw=1, label="agreement of views")
     K = model.n_clusters_
     how = "found" if model.n_clusters == "auto" else "asked for"
-    ax.axvline(K, color="0.3", lw=0.8, ls="--", label=f"K = {K}, {how}")
+    ax.vlines(K, 0, 1.1, color="0.3", lw=0.8, ls="--", label=f"K = {K}, {how}")
     ax.set_ylim(min([0.0, *agreed]) - 0.04, 1.4)  # room for the legend
     ax.set_yticks(np.linspace(0, 1, 6))
     ax.set_title("Evidence for the number of clusters", fontsize=10)
