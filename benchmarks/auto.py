@@ -16,10 +16,12 @@ from scipy.ndimage import label
 from sklearn.cluster import KMeans
 
 from spectrawalk import SRDL, Scene, score
-from spectrawalk.auto import structure, views
-from spectrawalk.confidence import reliability
+from spectrawalk.consensus import features as views
+from spectrawalk.consensus import number as structure
 from spectrawalk.datasets import load_scene, make_scene
-from spectrawalk.preparation import Pixels, normalize_spectra, take_pixels
+from spectrawalk.prepare.pixels import Pixels, take_pixels
+from spectrawalk.prepare.scaling import normalize_spectra
+from spectrawalk.results.confidence import reliability
 
 AUTO = {"radius": "auto", "n_eigenpairs": "auto", "time": "auto"}
 REAL = ("indian-pines-subset", "salinas-a", "samson")
@@ -146,7 +148,7 @@ def errors_by_confidence(model, truth) -> tuple[float, float]:
 def show_moved() -> None:
     print("| scene | radius -1 | radius +1 | k -10 % | k +10 % | seed 1 | seed 2 |")
     print("|---|---|---|---|---|---|---|")
-    from spectrawalk.auto.family import base_radius
+    from spectrawalk.consensus.ensemble import base_radius
 
     for name in REAL:
         scene = load_scene(name)

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from spectrawalk import graph, modes
 from spectrawalk.datasets import make_scene
-from spectrawalk.preparation import normalize_spectra, take_pixels
+from spectrawalk.prepare.pixels import take_pixels
+from spectrawalk.prepare.scaling import normalize_spectra
+from spectrawalk.srdl import density, neighbors
 
 NEIGHBORS, SAMPLE = 20, 3000
 
@@ -39,16 +40,16 @@ def main(sides: list[int]) -> None:
         for noise in (0.005, 0.02, 0.1):
             scene = make_scene((side, side), n_bands=200, n_classes=8, noise=noise)
             X = normalize_spectra(take_pixels(scene).spectra, "pixel")
-            bandwidth = modes.mean_distance(X) / modes.BANDWIDTH_SHARE
+            bandwidth = density.mean_distance(X) / density.BANDWIDTH_SHARE
             pixels = np.random.default_rng(0).choice(len(X), SAMPLE, replace=False)
             exact_d2 = exact_distances(X, pixels)
-            exact = modes.density(exact_d2, bandwidth)
-            graph.global_neighbors(X[:100], NEIGHBORS)  # compiles
-            for budget in (2_000, graph.SEARCH_BUDGET):
+            exact = density.kernel_density(exact_d2, bandwidth)
+            neighbors.global_neighbors(X[:100], NEIGHBORS)  # compiles
+            for budget in (2_000, neighbors.SEARCH_BUDGET):
                 start = time.perf_counter()
-                _, d2 = graph.global_neighbors(X, NEIGHBORS, budget=budget)
+                _, d2 = neighbors.global_neighbors(X, NEIGHBORS, budget=budget)
                 seconds = time.perf_counter() - start
-                limited = modes.density(d2[pixels], bandwidth)
+                limited = density.kernel_density(d2[pixels], bandwidth)
                 found = np.mean(np.isclose(d2[pixels, 0], exact_d2[:, 0]))
                 print(
                     f"| {len(X):,} | {noise} | {budget:,} | {spearmanr(exact, limited)[0]:.5f} "

@@ -16,10 +16,11 @@ from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.linalg import eigsh, lobpcg
 from threadpoolctl import threadpool_limits
 
-from spectrawalk import graph
 from spectrawalk.datasets import make_scene
-from spectrawalk.eigensolver import leading_pairs
-from spectrawalk.preparation import normalize_spectra, take_pixels
+from spectrawalk.prepare.pixels import take_pixels
+from spectrawalk.prepare.scaling import normalize_spectra
+from spectrawalk.srdl import graph, neighbors
+from spectrawalk.srdl.eigensolver import leading_pairs
 
 M = 20
 
@@ -27,7 +28,7 @@ M = 20
 def scene_graph(side: int) -> csr_array:
     pixels = take_pixels(make_scene((side, side), n_bands=50, n_classes=8))
     X = normalize_spectra(pixels.spectra, "pixel")
-    index, d2 = graph.window_neighbors(X, pixels.mask, 100, 8)
+    index, d2 = neighbors.window_neighbors(X, pixels.mask, 100, 8)
     return graph.weight_matrix(index, d2, graph.local_scales(d2, 1.0))
 
 

@@ -34,7 +34,8 @@ def spectra(cube: np.ndarray) -> np.ndarray:
 
 def fit(cube: np.ndarray) -> dict:
     """SRDL, stage by stage."""
-    from spectrawalk import SRDL, forecast, progress
+    from spectrawalk import SRDL, progress
+    from spectrawalk.estimators import forecast
 
     def model() -> SRDL:
         return SRDL(n_clusters=CLUSTERS, radius=RADIUS, n_neighbors=NEIGHBORS)
@@ -164,8 +165,8 @@ def products(cube: np.ndarray) -> dict:
     """Windowed neighbours, and the bare products of each tile with what its windows reach."""
     from threadpoolctl import threadpool_limits
 
-    from spectrawalk import graph
     from spectrawalk.kernels.windows import TILE
+    from spectrawalk.srdl import neighbors
 
     X = spectra(cube)
     rows, cols, bands = cube.shape
@@ -179,11 +180,11 @@ def products(cube: np.ndarray) -> dict:
             tile = around[RADIUS : RADIUS + TILE, RADIUS : RADIUS + TILE]
             tile.reshape(-1, bands) @ around.reshape(-1, bands).T
 
-    graph.window_neighbors(X, mask, NEIGHBORS, RADIUS)
+    neighbors.window_neighbors(X, mask, NEIGHBORS, RADIUS)
     seconds, bare = [], []
     for _ in range(5):
         start = time.perf_counter()
-        graph.window_neighbors(X, mask, NEIGHBORS, RADIUS)
+        neighbors.window_neighbors(X, mask, NEIGHBORS, RADIUS)
         seconds.append(time.perf_counter() - start)
         # As many threads as the kernel has, one in each product.
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(2) as threads:

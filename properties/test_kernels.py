@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from spectrawalk import graph, modes
-from spectrawalk.kernels import edges, neighbors, reference, tree, windows
-from spectrawalk.labeling import STAGE1_RULES, Consensus, label_pixels
+from spectrawalk.kernels import edges, reference, tree, windows
+from spectrawalk.kernels import neighbors as neighbor_kernels
+from spectrawalk.srdl import density, graph, modes, neighbors
+from spectrawalk.srdl.labels import STAGE1_RULES, Consensus, label_pixels
 
 
 @st.composite
@@ -75,7 +76,9 @@ def _assert_same_neighbors(X, found, expected):
 @given(images(), st.integers(1, 120), st.integers(1, 12), st.booleans())
 def test_window_neighbors_of_integers_are_exact(image, k, radius, disk):
     X, mask = image
-    index, d2 = _pad(*graph.window_neighbors(X, mask, k, radius, "disk" if disk else "square"), k)
+    index, d2 = _pad(
+        *neighbors.window_neighbors(X, mask, k, radius, "disk" if disk else "square"), k
+    )
     expected_index, expected_d2 = reference.window_neighbors(X, mask, k, radius, disk)
     np.testing.assert_array_equal(index, expected_index)
     np.testing.assert_array_equal(d2, expected_d2)
@@ -84,14 +87,14 @@ def test_window_neighbors_of_integers_are_exact(image, k, radius, disk):
 @given(images(integer=False), st.integers(1, 20), st.integers(1, 5))
 def test_window_neighbors_of_reals(image, k, radius):
     X, mask = image
-    found = _pad(*graph.window_neighbors(X, mask, k, radius), k)
+    found = _pad(*neighbors.window_neighbors(X, mask, k, radius), k)
     _assert_same_neighbors(X, found, reference.window_neighbors(X, mask, k, radius))
 
 
 @given(large_images(), st.integers(1, 120), st.integers(1, 12), st.booleans())
 def test_window_neighbors_of_large_images(image, k, radius, disk):
     X, mask = image
-    found = _pad(*graph.window_neighbors(X, mask, k, radius, "disk" if disk else "square"), k)
+    found = _pad(*neighbors.window_neighbors(X, mask, k, radius, "disk" if disk else "square"), k)
     _assert_same_neighbors(X, found, reference.window_neighbors(X, mask, k, radius, disk))
 
 
@@ -99,13 +102,13 @@ def test_window_neighbors_of_large_images(image, k, radius, disk):
 def test_global_neighbors_of_large_images(image, k):
     X, _ = image
     k = min(k, len(X) - 1)
-    _assert_same_neighbors(X, graph.global_neighbors(X, k), reference.global_neighbors(X, k))
+    _assert_same_neighbors(X, neighbors.global_neighbors(X, k), reference.global_neighbors(X, k))
 
 
 @given(images(), st.integers(1, 120))
 def test_global_neighbors_of_integers_are_exact(image, k):
     X, _ = image
-    index, d2 = _pad(*graph.global_neighbors(X, k), max(k, len(X) - 1))
+    index, d2 = _pad(*neighbors.global_neighbors(X, k), max(k, len(X) - 1))
     expected_index, expected_d2 = reference.global_neighbors(X, max(k, len(X) - 1))
     keep = min(k, len(X) - 1)
     np.testing.assert_array_equal(index[:, :keep], expected_index[:, :keep])
@@ -116,14 +119,14 @@ def test_global_neighbors_of_integers_are_exact(image, k):
 def test_global_neighbors_of_reals(image, k):
     X, _ = image
     k = min(k, len(X) - 1)
-    _assert_same_neighbors(X, graph.global_neighbors(X, k), reference.global_neighbors(X, k))
+    _assert_same_neighbors(X, neighbors.global_neighbors(X, k), reference.global_neighbors(X, k))
 
 
 @given(images(integer=False))
 def test_mean_distance(image):
     X, _ = image
     expected = np.mean([np.sqrt(reference.squared_distances(x, X)).sum() for x in X]) / (len(X) - 1)
-    np.testing.assert_allclose(modes.mean_distance(X), expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(density.mean_distance(X), expected, rtol=1e-6, atol=1e-6)
 
 
 @given(images(), st.data())
@@ -134,7 +137,9 @@ def test_nearest_outside(image, data):
     radius = data.draw(st.integers(1, 10))
     pixels = np.flatnonzero(data.draw(hnp.arrays(bool, n, elements=st.booleans())))
     rows, cols = (axis.astype(np.int32) for axis in np.nonzero(mask))
-    found = windows.nearest_outside(X, graph.number_pixels(mask), rows, cols, group, pixels, radius)
+    found = windows.nearest_outside(
+        X, neighbors.number_pixels(mask), rows, cols, group, pixels, radius
+    )
     expected = reference.nearest_outside(X, mask, group, pixels, radius)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
@@ -146,15 +151,15 @@ def test_nearest_outside_in_the_whole_image(image, data, share):
     n = len(X)
     group = data.draw(hnp.arrays(np.int32, n, elements=st.integers(0, 3)))
     expected, expected_d2 = reference.nearest_outside(X, mask, group, np.arange(n), sum(mask.shape))
-    middle, scale = X.mean(axis=0), graph.to_unit(X)
-    leads, slack = graph.leading_coordinates(X, middle, scale)
+    middle, scale = X.mean(axis=0), neighbors.to_unit(X)
+    leads, slack = neighbors.leading_coordinates(X, middle, scale)
     grown = tree.build_tree(leads)
     limits = share * expected_d2
-    found, d2 = neighbors.nearest_outside(
+    found, d2 = neighbor_kernels.nearest_outside(
         grown,
         X,
         group,
-        neighbors.shared_groups(grown, group),
+        neighbor_kernels.shared_groups(grown, group),
         scale,
         slack,
         np.argsort(grown.rank),
@@ -231,7 +236,7 @@ def test_connected_components(data):
 @given(images(), st.integers(1, 30), st.integers(1, 4), st.sampled_from(["max", None]), st.data())
 def test_weight_matrix(image, k, radius, symmetrize, data):
     X, mask = image
-    index, d2 = graph.window_neighbors(X, mask, k, radius)
+    index, d2 = neighbors.window_neighbors(X, mask, k, radius)
     scales = data.draw(hnp.arrays(float, len(X), elements=st.floats(2, 20)))
     W = graph.weight_matrix(index, d2, scales, symmetrize)
     assert W.has_canonical_format

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectrawalk.auto.margins import confidence_of, vote_shares
+from spectrawalk.consensus.confidence import confidence_of, vote_shares
 
 
 def labelings(n, most=4):

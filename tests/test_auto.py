@@ -13,20 +13,22 @@ from click.testing import CliRunner
 from scipy.ndimage import gaussian_filter
 
 import spectrawalk
-from spectrawalk import SRDL, modes, score
-from spectrawalk.auto.agreement import agreement
-from spectrawalk.auto.clouds import kmeans_labels, spatial_kmeans
-from spectrawalk.auto.consensus import consensus_of, distinct_rows, join_groups
-from spectrawalk.auto.family import Member, time_for, walked_views
-from spectrawalk.auto.fragility import fragile_parameters
-from spectrawalk.auto.judgement import trusted_runs
-from spectrawalk.auto.views import views_of
+from spectrawalk import SRDL, score
 from spectrawalk.cli import main
-from spectrawalk.confidence import reliability
+from spectrawalk.consensus.agreement import agreement
+from spectrawalk.consensus.coassociation import consensus_of, distinct_rows, join_groups
+from spectrawalk.consensus.ensemble import Member, time_for, walked_views
+from spectrawalk.consensus.features import views_of
+from spectrawalk.consensus.kmeans import kmeans_labels, spatial_kmeans
+from spectrawalk.consensus.leading import trusted_runs
+from spectrawalk.consensus.sensitivity import fragile_parameters
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import FileError, ParameterError
-from spectrawalk.graph import global_neighbors
-from spectrawalk.preparation import Pixels, normalize_spectra, take_pixels
+from spectrawalk.prepare.pixels import Pixels, take_pixels
+from spectrawalk.prepare.scaling import normalize_spectra
+from spectrawalk.results.confidence import reliability
+from spectrawalk.srdl import density
+from spectrawalk.srdl.neighbors import global_neighbors
 
 AUTO = {"radius": "auto", "time": "auto", "n_eigenpairs": "auto"}
 
@@ -321,7 +323,7 @@ def test_reported_bandwidth_is_that_of_the_density(model, scene):
     views = views_of(Pixels(unit, pixels.mask))
     first, _ = walked_views(views, 3)[0]
     _, d2 = global_neighbors(first.points, 20)
-    expected = modes.density(d2, model.density_bandwidth_)
+    expected = density.kernel_density(d2, model.density_bandwidth_)
     np.testing.assert_allclose(model.density_.ravel(), expected, rtol=1e-6)
 
 

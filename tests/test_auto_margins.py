@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from spectrawalk.auto.margins import confidence_of, tie_margin, vote_shares
+from spectrawalk.consensus.confidence import confidence_of, tie_margin, vote_shares
 
 FIELD = np.repeat([0, 1, 2], [30, 20, 40])
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from spectrawalk import SRDL
-from spectrawalk.auto.structure import NO_STRUCTURE, Evidence, _gaps, _judge
-from spectrawalk.auto.views import neighbors_are_alike
+from spectrawalk.consensus.features import neighbors_are_alike
+from spectrawalk.consensus.number import NO_STRUCTURE, Evidence, _gaps, _judge
 from spectrawalk.datasets import make_scene
 
 AUTO = {"radius": "auto", "time": "auto", "n_eigenpairs": "auto"}

@@ -5,7 +5,7 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from spectrawalk import SRDL, score
-from spectrawalk.auto.views import (
+from spectrawalk.consensus.features import (
     contrast_components,
     keep_dark,
     local_mean,
@@ -13,7 +13,7 @@ from spectrawalk.auto.views import (
     views_of,
     whitened_components,
 )
-from spectrawalk.preparation import take_pixels
+from spectrawalk.prepare.pixels import take_pixels
 
 AUTO = {"radius": "auto", "time": "auto", "n_eigenpairs": "auto"}
 

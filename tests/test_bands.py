@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from spectrawalk import Scene
-from spectrawalk.bands import overlapping_bands, prepare_scene
 from spectrawalk.errors import DataError, ParameterError
+from spectrawalk.prepare.bands import overlapping_bands, prepare_scene
 
 OFF = {
     "drop_bad_bands": False,

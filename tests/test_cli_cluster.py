@@ -24,7 +24,7 @@ import spectrawalk
 from spectrawalk import SRDL
 from spectrawalk.cli.outputs import expected_results
 from spectrawalk.estimators import STAGES
-from spectrawalk.palette import cluster_colors
+from spectrawalk.results.palette import cluster_colors
 
 
 def test_cluster_writes_labels_map_and_overview(cube, here):
@@ -121,7 +121,7 @@ def test_a_picture_that_cannot_be_drawn_is_left_out(cube, here, monkeypatch):
     def fail(*args, **kwargs):
         raise ValueError("no\nink")
 
-    monkeypatch.setattr("spectrawalk.figures.overview", fail)
+    monkeypatch.setattr("spectrawalk.report.figures.overview", fail)
     np.save("field.npy", cube)
     result = run("cluster", "field.npy", "-k", 3, "-o", "out", "--save-model", *PICTURES)
     assert result.exit_code == 0, result.output

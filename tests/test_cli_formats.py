@@ -17,9 +17,9 @@ from product_files import (
 )
 
 from spectrawalk.cli import main
-from spectrawalk.confidence import confidence_image
 from spectrawalk.datasets import make_scene
 from spectrawalk.estimators import load
+from spectrawalk.results.confidence import confidence_image
 
 SMALL = ["--neighbors", "20", "--eigenpairs", "5", "--quiet", "--no-report"]
 

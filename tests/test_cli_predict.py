@@ -9,9 +9,9 @@ import rasterio
 from click.testing import CliRunner
 
 from spectrawalk import SRDL, Scene
-from spectrawalk.band_matching import match_bands
 from spectrawalk.cli import main
 from spectrawalk.errors import DataError
+from spectrawalk.prepare.band_matching import match_bands
 
 WAVELENGTHS = np.linspace(450, 900, 10)
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from spectrawalk import score
 from spectrawalk.cli import main
-from spectrawalk.cluster_map import ClusterMap
 from spectrawalk.io.geotiff_map import write_map
+from spectrawalk.results.cluster_map import ClusterMap
 
 UTM = rasterio.CRS.from_epsg(32616).to_wkt()
 PLACE = (30.0, 0.0, 5e5, 0.0, -30.0, 4e6)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from spectrawalk import SRDL
-from spectrawalk.confidence import confidence_image, mode_margin, reliability
 from spectrawalk.datasets import make_scene
+from spectrawalk.results.confidence import confidence_image, mode_margin, reliability
 
 
 def test_the_margin_compares_the_two_nearest_modes():
@@ -24,7 +24,7 @@ def test_many_pixels_are_taken_in_parts(monkeypatch):
     rng = np.random.default_rng(0)
     pixels, modes = rng.normal(size=(50, 3)), rng.normal(size=(4, 3))
     whole = mode_margin(pixels, modes)
-    monkeypatch.setattr("spectrawalk.confidence._AT_ONCE", 12)
+    monkeypatch.setattr("spectrawalk.results.confidence._AT_ONCE", 12)
     np.testing.assert_array_equal(mode_margin(pixels, modes), whole)
 
 

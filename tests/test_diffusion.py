@@ -8,18 +8,19 @@ import pytest
 from scipy.linalg import eigh, subspace_angles
 from scipy.sparse import block_diag, csr_array, diags_array, kron, random_array
 
-from spectrawalk import eigensolver, graph
-from spectrawalk.bridges import bridge_components
 from spectrawalk.datasets import make_scene
-from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs, taper
-from spectrawalk.preparation import normalize_spectra, take_pixels
+from spectrawalk.prepare.pixels import take_pixels
+from spectrawalk.prepare.scaling import normalize_spectra
+from spectrawalk.srdl import eigensolver, graph, neighbors
+from spectrawalk.srdl.bridges import bridge_components
+from spectrawalk.srdl.eigenpairs import diffusion_coordinates, leading_eigenpairs, taper
 
 
 def windowed(shape=(40, 40), k=20, radius=4, connect=True, **options):
     """The graph of a synthetic scene."""
     pixels = take_pixels(make_scene(shape, n_bands=20, **options))
     X = normalize_spectra(pixels.spectra, "pixel")
-    index, d2 = graph.window_neighbors(X, pixels.mask, k, radius)
+    index, d2 = neighbors.window_neighbors(X, pixels.mask, k, radius)
     scales = graph.local_scales(d2, 1.0)
     W = graph.weight_matrix(index, d2, scales)
     return bridge_components(W, X, pixels.mask, scales, radius)[0] if connect else W
@@ -47,7 +48,7 @@ def blocks(count, size, coupling, seed=0):
 def extreme(side, k, radius, share):
     """A graph of noise whose scale is a small share of the distances: weights down to 1e-100."""
     X, mask = np.random.default_rng(0).normal(size=(side * side, 6)), np.ones((side, side), bool)
-    index, d2 = graph.window_neighbors(X, mask, k, radius)
+    index, d2 = neighbors.window_neighbors(X, mask, k, radius)
     scales = graph.local_scales(d2, share * np.sqrt(np.median(d2[np.isfinite(d2)])))
     W = graph.weight_matrix(index, d2, scales)
     return bridge_components(W, X, mask, scales, radius)[0]
@@ -189,7 +190,7 @@ def test_directed_pairs_are_those_of_a_dense_solver(size):
     """Dense below the switch, iterative above it; the graph itself is not symmetric."""
     pixels = take_pixels(make_scene((30, size // 30), n_bands=20))
     X = normalize_spectra(pixels.spectra, "pixel")
-    index, d2 = graph.window_neighbors(X, pixels.mask, 20, 6)
+    index, d2 = neighbors.window_neighbors(X, pixels.mask, 20, 6)
     W = graph.weight_matrix(index, d2, np.ones(len(X)), symmetrize=None)
     assert abs(W - W.T).max() > 0
     values, vectors = leading_eigenpairs(W, 6, symmetric=False)
@@ -209,7 +210,7 @@ def test_directed_graphs_with_several_ends_miss_no_pair(k):
     """Few neighbours leave parts from which no way leads out, each with an eigenvalue 1."""
     pixels = take_pixels(make_scene((30, 30), n_bands=20, noise=0.05))
     X = normalize_spectra(pixels.spectra, "pixel")
-    index, d2 = graph.window_neighbors(X, pixels.mask, k, 6)
+    index, d2 = neighbors.window_neighbors(X, pixels.mask, k, 6)
     W = graph.weight_matrix(index, d2, np.ones(len(X)), symmetrize=None)
     W, _ = bridge_components(W, X, pixels.mask, np.ones(len(X)), 6)
     exact = exact_moduli(W)

@@ -8,11 +8,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spectrawalk import DL, DLSS, SRDL, Scene, modes, progress
+from spectrawalk import DL, DLSS, SRDL, Scene, progress
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import SpectrawalkError
 from spectrawalk.estimators import STAGES
 from spectrawalk.parameters import shown
+from spectrawalk.srdl import modes
+from spectrawalk.srdl.density import density_ranking
 
 
 @parametrize_with_checks([SRDL(), DLSS(), DL(), SRDL(n_clusters=3, symmetrize=None)])
@@ -177,7 +179,7 @@ class TestResults:
         density = np.array([0.1026004685551504, 0.4855351387795877, 0.48553513877958776])
         model = DL(n_clusters=1).fit(np.eye(3))
         model.coordinates_ = np.array([[0.05], [0.0], [0.3]])
-        model._ranking = modes.density_ranking(density)
+        model._ranking = density_ranking(density)
         model._parent, rho = modes.nearest_denser(model.coordinates_, model._ranking)
         model.mode_score_ = density * rho
         assert model.mode_score_[1] == model.mode_score_[2]

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from spectrawalk import DL, SRDL, Scene, figures, score
+from spectrawalk import DL, SRDL, Scene, score
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import FileError, MissingDependencyError
-from spectrawalk.palette import NO_DATA, class_colors, cluster_colors
+from spectrawalk.report import figures
+from spectrawalk.results.palette import NO_DATA, class_colors, cluster_colors
 
 pytest.importorskip("matplotlib")
 

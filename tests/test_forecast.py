@@ -6,11 +6,13 @@ import sys
 import numpy as np
 import pytest
 
-from spectrawalk import SRDL, eigensolver, forecast
+from spectrawalk import SRDL
 from spectrawalk.cli import main
 from spectrawalk.datasets import make_scene
-from spectrawalk.diffusion import AUTO_EIGENPAIRS
 from spectrawalk.errors import MemoryShortageError
+from spectrawalk.estimators import forecast
+from spectrawalk.srdl import eigensolver
+from spectrawalk.srdl.eigenpairs import AUTO_EIGENPAIRS
 
 
 @pytest.fixture

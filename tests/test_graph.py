@@ -7,10 +7,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import spearmanr
 
-from spectrawalk import bridges, graph
-from spectrawalk.bridges import bridge_components
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import GraphError
+from spectrawalk.srdl import bridges, graph, neighbors
+from spectrawalk.srdl.bridges import bridge_components
 
 
 def islands(gap, seed=0):
@@ -24,7 +24,7 @@ def islands(gap, seed=0):
 
 
 def connected_graph(X, mask, radius=2, k=10, sigma=1.0):
-    index, d2 = graph.window_neighbors(X, mask, k, radius)
+    index, d2 = neighbors.window_neighbors(X, mask, k, radius)
     scales = graph.local_scales(d2, sigma)
     W = graph.weight_matrix(index, d2, scales)
     return W, bridge_components(W, X, mask, scales, radius)
@@ -60,7 +60,7 @@ def test_bridge_of_many_lone_pixels():
     mask = np.zeros((60, 60), dtype=bool)
     mask[::9, ::9] = True
     X = rng.normal(size=(mask.sum(), 3)) * 0.1
-    index, d2 = graph.window_neighbors(X, mask, 5, 2)
+    index, d2 = neighbors.window_neighbors(X, mask, 5, 2)
     assert (index == -1).all()
     scales = graph.local_scales(d2, 1.0)
     W = graph.weight_matrix(index, d2, scales)
@@ -80,7 +80,7 @@ def test_a_connected_graph_is_left_alone():
 def test_symmetric_graph_is_the_union_of_edges():
     rng = np.random.default_rng(0)
     X, mask = rng.normal(size=(64, 3)), np.ones((8, 8), dtype=bool)
-    index, d2 = graph.window_neighbors(X, mask, 5, 3)
+    index, d2 = neighbors.window_neighbors(X, mask, 5, 3)
     directed = graph.weight_matrix(index, d2, np.ones(64), None).toarray()
     symmetric = graph.weight_matrix(index, d2, np.ones(64), "max").toarray()
     np.testing.assert_array_equal(symmetric, np.maximum(directed, directed.T))
@@ -92,8 +92,8 @@ def test_symmetric_graph_is_the_union_of_edges():
 def test_disk_window_lies_inside_the_square():
     X, mask = np.random.default_rng(0).normal(size=(121, 2)), np.ones((11, 11), dtype=bool)
     centre = 60
-    disk, _ = graph.window_neighbors(X, mask, 120, 3, "disk")
-    square, _ = graph.window_neighbors(X, mask, 120, 3, "square")
+    disk, _ = neighbors.window_neighbors(X, mask, 120, 3, "disk")
+    square, _ = neighbors.window_neighbors(X, mask, 120, 3, "square")
     assert (disk[centre] >= 0).sum() == 28  # lattice points of a disk of radius 3, less itself
     assert (square[centre] >= 0).sum() == 48
     assert set(disk[centre]) <= set(square[centre]) | {-1}
@@ -101,7 +101,7 @@ def test_disk_window_lies_inside_the_square():
 
 def test_corner_window_gives_all_it_has():
     X, mask = np.random.default_rng(0).normal(size=(900, 2)), np.ones((30, 30), dtype=bool)
-    index, _ = graph.window_neighbors(X, mask, 100, 8)
+    index, _ = neighbors.window_neighbors(X, mask, 100, 8)
     assert (index[0] >= 0).sum() == 80
 
 
@@ -129,8 +129,8 @@ def test_underflowing_weights_are_an_error():
 def test_limited_search_is_nearly_exact():
     scene = make_scene((60, 60), n_bands=40, noise=0.1)
     X = scene.cube.reshape(-1, 40).astype(float)
-    exact, exact_d2 = graph.global_neighbors(X, 10)
-    limited, d2 = graph.global_neighbors(X, 10, budget=1000)
+    exact, exact_d2 = neighbors.global_neighbors(X, 10)
+    limited, d2 = neighbors.global_neighbors(X, 10, budget=1000)
     assert (d2 >= exact_d2).all()  # it can only miss some, never invent any
     assert np.mean([np.isin(a, b).mean() for a, b in zip(limited, exact, strict=True)]) > 0.9
     assert spearmanr(exact_d2.sum(axis=1), d2.sum(axis=1))[0] > 0.99
@@ -143,7 +143,7 @@ def test_the_search_gives_its_memory_back():
         "import numpy, resource; from spectrawalk import graph;"
         "X = numpy.random.default_rng(0).normal(size=(60_000, 30));"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
-        "graph.global_neighbors(X, 100, budget=2000);"
+        "neighbors.global_neighbors(X, 100, budget=2000);"
         "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

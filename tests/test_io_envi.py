@@ -17,7 +17,7 @@ from product_files import (
 from spectrawalk import read_scene
 from spectrawalk.errors import FileError
 from spectrawalk.io import read_ground_truth
-from spectrawalk.io.georeference import parse_map_info
+from spectrawalk.scene.georeference import parse_map_info
 
 ENVI_TYPES = ["u1", "i2", "i4", "f4", "f8", "u2", "u4", "i8", "u8"]
 

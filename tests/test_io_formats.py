@@ -257,7 +257,7 @@ def test_prisma_is_the_right_way_round_whichever_axis_comes_first(tmp_path):
 
 
 def test_prisma_bands_of_two_detectors_overlap(tmp_path):
-    from spectrawalk.bands import prepare_scene
+    from spectrawalk.prepare.bands import prepare_scene
 
     scene = read_scene(write_prisma(tmp_path / "p.he5", errors=False))
     assert prepare_scene(scene)[0].wavelengths.tolist() == [550, 900, 977, 1000, 1650, 2490]

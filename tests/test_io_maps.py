@@ -12,13 +12,13 @@ from other_programs import needs_gdal
 from rasterio.errors import NotGeoreferencedWarning
 
 from spectrawalk import Scene
-from spectrawalk.cluster_map import ClusterMap, map_of, pixel_areas, to_map_grid
 from spectrawalk.errors import DataError, ParameterError
 from spectrawalk.io.cluster_spectra import spectra_csv, spectral_library_files
 from spectrawalk.io.envi_map import envi_map_files
 from spectrawalk.io.geotiff_map import labels_geotiff, map_files, values_geotiff, write_map
-from spectrawalk.mean_spectra import cluster_spectra
-from spectrawalk.palette import cluster_colors
+from spectrawalk.results.cluster_map import ClusterMap, map_of, pixel_areas, to_map_grid
+from spectrawalk.results.palette import cluster_colors
+from spectrawalk.results.spectra import cluster_spectra
 from spectrawalk.scene import Orthorectification
 
 UTM = rasterio.CRS.from_epsg(32616).to_wkt()
@@ -260,7 +260,7 @@ def test_the_table_of_spectra(clustered, tmp_path):
 def test_a_large_scene_is_summed_in_parts(clustered, monkeypatch):
     scene, labels = clustered
     whole = np.array(cluster_spectra(scene, labels))
-    monkeypatch.setattr("spectrawalk.mean_spectra._BLOCK_VALUES", 40)  # two rows
+    monkeypatch.setattr("spectrawalk.results.spectra._BLOCK_VALUES", 40)  # two rows
     np.testing.assert_allclose(np.array(cluster_spectra(scene, labels)), whole, rtol=1e-12)
 
 

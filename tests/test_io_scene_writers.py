@@ -10,8 +10,8 @@ from product_files import CUBE, EPSG, FWHM, TRANSFORM, WAVELENGTHS, write_emit
 
 from spectrawalk import Scene, read_scene
 from spectrawalk.errors import DataError, FileError
-from spectrawalk.io.georeference import parse_map_info, write_map_info
 from spectrawalk.io.scene_writers import write_scene
+from spectrawalk.scene.georeference import parse_map_info, write_map_info
 
 MASK = np.ones(CUBE.shape[:2], dtype=bool)
 MASK[1, 2] = MASK[4, 4] = False

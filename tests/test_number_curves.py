@@ -2,12 +2,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from spectrawalk.auto.structure import NO_STRUCTURE, Evidence
+from spectrawalk.consensus.number import NO_STRUCTURE, Evidence
 
 pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 
-from spectrawalk.number_curves import draw_evidence
+from spectrawalk.report.number_curves import draw_evidence
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from spectrawalk.errors import ParameterError
-from spectrawalk.palette import NO_DATA, class_colors, cluster_colors
+from spectrawalk.results.palette import NO_DATA, class_colors, cluster_colors
 
 # How a reader sees linear sRGB: Machado, Oliveira and Fernandes (2009), full severity.
 VISIONS = {

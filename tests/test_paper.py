@@ -13,7 +13,6 @@ from spectrawalk import DLSS, SRDL, Scene, score
 from spectrawalk.baselines import METHODS, make_method
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import DataError, FileError, ParameterError, SceneNotFoundError
-from spectrawalk.palette import NO_DATA, cluster_colors
 from spectrawalk.paper import figures, readings, sweep_figures, sweeps
 from spectrawalk.paper.heatmap import draw_table
 from spectrawalk.paper.plugins import load_plugins
@@ -21,6 +20,7 @@ from spectrawalk.paper.published import METHOD_TITLES, PUBLISHED, SCENE_TITLES
 from spectrawalk.paper.runs import Job, Run, choose_methods, plan_jobs, run_jobs
 from spectrawalk.paper.settings import choose_scenes, paper_settings
 from spectrawalk.paper.table import COLUMNS, as_markdown, as_records, paper_rows, sum_up
+from spectrawalk.results.palette import NO_DATA, cluster_colors
 
 DOCS = Path(__file__).parent.parent / "docs" / "reproduction.md"
 

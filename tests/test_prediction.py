@@ -5,10 +5,11 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import NearestNeighbors
 
-from spectrawalk import DL, SRDL, Scene, prediction, progress
+from spectrawalk import DL, SRDL, Scene, progress
 from spectrawalk.errors import SpectrawalkError
-from spectrawalk.prediction import FittedSpectra
-from spectrawalk.preparation import Scaling, normalize_spectra
+from spectrawalk.estimators import prediction
+from spectrawalk.estimators.prediction import FittedSpectra
+from spectrawalk.prepare.scaling import Scaling, normalize_spectra
 
 MATERIALS = np.random.default_rng(1).uniform(0.2, 1, (4, 20))
 

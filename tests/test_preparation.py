@@ -3,13 +3,8 @@ import pytest
 
 from spectrawalk import Scene
 from spectrawalk.errors import DataError, ParameterError
-from spectrawalk.preparation import (
-    Scaling,
-    add_jitter,
-    check_distinct,
-    normalize_spectra,
-    take_pixels,
-)
+from spectrawalk.prepare.pixels import take_pixels
+from spectrawalk.prepare.scaling import Scaling, add_jitter, check_distinct, normalize_spectra
 
 
 def test_masked_pixels_leave_and_come_back():

@@ -7,7 +7,7 @@ import pytest
 
 from spectrawalk import SRDL
 from spectrawalk.datasets import make_scene
-from spectrawalk.remarks import explain_choice, explain_number, find_doubts
+from spectrawalk.results.remarks import explain_choice, explain_number, find_doubts
 
 
 def drops(curve):

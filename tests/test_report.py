@@ -8,12 +8,12 @@ import rasterio
 from other_programs import CHROMIUM, needs_chromium
 
 from spectrawalk import SRDL, Scene, score
-from spectrawalk.bands import prepare_scene
-from spectrawalk.confidence import confidence_image
 from spectrawalk.datasets import make_scene
+from spectrawalk.prepare.bands import prepare_scene
 from spectrawalk.report import report_html
 from spectrawalk.report.charts import number_chart
 from spectrawalk.report.pictures import thinning
+from spectrawalk.results.confidence import confidence_image
 from spectrawalk.scene import Orthorectification
 
 UTM = rasterio.CRS.from_epsg(32616).to_wkt()

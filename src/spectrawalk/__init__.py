@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spectrawalk.estimators import DL, DLSS, SRDL, load
     from spectrawalk.io import read_scene
+    from spectrawalk.results.scores import Scores, score
     from spectrawalk.scene import Scene
-    from spectrawalk.scores import Scores, score
 
 __version__ = "0.1.0"
 
@@ -21,8 +21,8 @@ _HOME = {
     "load": "estimators",
     "Scene": "scene",
     "read_scene": "io",
-    "Scores": "scores",
-    "score": "scores",
+    "Scores": "results.scores",
+    "score": "results.scores",
 }
 
 __all__ = ["DL", "DLSS", "SRDL", "Scene", "Scores", "load", "read_scene", "score"]

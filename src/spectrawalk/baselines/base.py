@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from spectrawalk.errors import ConvergenceError, ParameterError, StructureError
 from spectrawalk.parameters import check_integer, check_seed
-from spectrawalk.preparation import check_distinct, normalize_spectra, take_input
+from spectrawalk.prepare.pixels import take_input
+from spectrawalk.prepare.scaling import check_distinct, normalize_spectra
 
 
 class Baseline(ClusterMixin, BaseEstimator):

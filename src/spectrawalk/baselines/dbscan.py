@@ -8,8 +8,8 @@ from sklearn import cluster
 from sklearn.neighbors import NearestNeighbors
 
 from spectrawalk.baselines.base import Baseline
-from spectrawalk.graph import global_neighbors
 from spectrawalk.parameters import check_integer
+from spectrawalk.srdl.neighbors import global_neighbors
 
 QUANTILES = np.linspace(0.05, 0.95, 19)
 """The radii tried are these quantiles of the distance to the `min_samples`-th nearest spectrum."""

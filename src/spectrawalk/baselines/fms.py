@@ -13,8 +13,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from spectrawalk import progress
 from spectrawalk.baselines.base import Baseline
 from spectrawalk.errors import ConvergenceError
-from spectrawalk.graph import SELF_TUNING_NEIGHBOR
 from spectrawalk.parameters import check_integer, check_number
+from spectrawalk.srdl.graph import SELF_TUNING_NEIGHBOR
 
 RANK_TOLERANCE = 1e-6
 """Directions of the sampled kernel weaker than this share of the strongest are left out."""

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from spectrawalk import progress
 from spectrawalk.baselines.base import Baseline
 from spectrawalk.errors import StructureError
-from spectrawalk.labeling import Consensus, label_pixels
-from spectrawalk.modes import density_ranking, nearest_denser
 from spectrawalk.parameters import check_number
+from spectrawalk.srdl.density import density_ranking
+from spectrawalk.srdl.labels import Consensus, label_pixels
+from spectrawalk.srdl.modes import nearest_denser
 
 BLOCK_ENTRIES = 2**20
 """Distances held at a time: 8 MB."""

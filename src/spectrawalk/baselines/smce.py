@@ -10,8 +10,8 @@ from spectrawalk import progress
 from spectrawalk.baselines.base import Baseline
 from spectrawalk.baselines.spectral_clustering import spectral_labels
 from spectrawalk.errors import ConvergenceError, StructureError
-from spectrawalk.graph import global_neighbors
 from spectrawalk.parameters import check_integer, check_number
+from spectrawalk.srdl.neighbors import global_neighbors
 
 BLOCK = 256
 """Pixels solved side by side: their arrays of (BLOCK, k, bands) stay within tens of megabytes."""

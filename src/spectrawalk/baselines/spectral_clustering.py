@@ -8,11 +8,12 @@ from scipy.sparse import csr_array
 
 from spectrawalk.baselines.base import Baseline
 from spectrawalk.baselines.kmeans import kmeans_labels
-from spectrawalk.bridges import bridge_components
-from spectrawalk.diffusion import leading_eigenpairs
 from spectrawalk.errors import GraphError
-from spectrawalk.graph import global_neighbors, weight_matrix
 from spectrawalk.parameters import check_integer
+from spectrawalk.srdl.bridges import bridge_components
+from spectrawalk.srdl.eigenpairs import leading_eigenpairs
+from spectrawalk.srdl.graph import weight_matrix
+from spectrawalk.srdl.neighbors import global_neighbors
 
 
 class SpectralClustering(Baseline):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.captions import describe_settings
 from spectrawalk.cli.console import results_console, say, watch
 from spectrawalk.cli.outputs import RESULTS, output_folder, write_results
 from spectrawalk.cli.run import METHODS, Run
 from spectrawalk.cli.scene_request import NO_PREPARATION, SceneRequest
 from spectrawalk.errors import SceneNotFoundError
+from spectrawalk.results.captions import describe_settings
 
 if TYPE_CHECKING:
     from spectrawalk import Scene

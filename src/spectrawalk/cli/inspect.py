@@ -46,8 +46,8 @@ def inspect(
     """
     with naming_options(context.command):
         from spectrawalk.cli.report import describe_forecast, describe_scene, forecast
-        from spectrawalk.inspection import describe
         from spectrawalk.io.run_record import record_json
+        from spectrawalk.prepare.inspection import describe
 
         request = SceneRequest.from_options(source, options)
         with watch("reading", quiet=quiet or as_json):

@@ -167,11 +167,11 @@ def _write_set(
 
 def map_products(scene: Scene, labels: Any, n_clusters: int) -> Products:
     """The labels in all formats: names of the files, and how to write them."""
-    from spectrawalk.cluster_map import map_of
     from spectrawalk.io.envi_map import envi_map_files
     from spectrawalk.io.geotiff_map import map_files
     from spectrawalk.io.writers import labels_npy, labels_png
-    from spectrawalk.palette import cluster_colors
+    from spectrawalk.results.cluster_map import map_of
+    from spectrawalk.results.palette import cluster_colors
 
     cluster_map = map_of(scene, labels, n_clusters)
     return {
@@ -192,11 +192,11 @@ def _fit_products(
     extras: Sequence[str],
 ) -> Products:
     """What else a fit gives: confidence, spectra, pictures, the model."""
-    from spectrawalk.cluster_map import to_map_grid
-    from spectrawalk.confidence import confidence_image
     from spectrawalk.io.cluster_spectra import spectra_csv, spectral_library_files
     from spectrawalk.io.geotiff_map import values_geotiff
-    from spectrawalk.mean_spectra import cluster_spectra
+    from spectrawalk.results.cluster_map import to_map_grid
+    from spectrawalk.results.confidence import confidence_image
+    from spectrawalk.results.spectra import cluster_spectra
 
     # The automatic mode has its own: how far its runs agree.
     confidence = getattr(model, "confidence_", None)
@@ -208,14 +208,14 @@ def _fit_products(
     table, library = f"{SPECTRA}.csv", (f"{SPECTRA}.hdr", f"{SPECTRA}.sli")
 
     def draw_overview(paths: Paths) -> None:
-        from spectrawalk.figures import figure_and_patch, overview, save_figure
+        from spectrawalk.report.figures import figure_and_patch, overview, save_figure
 
         figure_and_patch()  # or says how to get them
         save_figure(overview(scene, model, scores=scores), paths[OVERVIEW])
 
     def write_report(paths: Paths) -> None:
-        from spectrawalk.figures import figure_and_patch
         from spectrawalk.report import report_html
+        from spectrawalk.report.figures import figure_and_patch
 
         figure_and_patch()
         page = report_html(scene, model, scores=scores, confidence=confidence, record=record)

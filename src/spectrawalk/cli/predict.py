@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.captions import count
 from spectrawalk.cli.console import results_console, say, watch
 from spectrawalk.cli.naming import naming_options
 from spectrawalk.cli.outputs import RESULTS, output_folder, write_prediction
 from spectrawalk.cli.scene_options import pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest
+from spectrawalk.results.captions import count
 
 if TYPE_CHECKING:
     from spectrawalk import Scene
@@ -71,8 +71,8 @@ def _predict(
 ) -> None:
     import spectrawalk
     from spectrawalk.cli import report
-    from spectrawalk.cluster_map import map_of
     from spectrawalk.io.run_record import record_json
+    from spectrawalk.results.cluster_map import map_of
 
     with watch("reading", quiet=quiet):
         model = spectrawalk.load(model_file)
@@ -105,7 +105,7 @@ def _predict(
 
 def _matching_scene(request: SceneRequest, model: Any) -> Scene:
     """Read the scene with the bands of the fit."""
-    from spectrawalk.band_matching import match_bands
+    from spectrawalk.prepare.band_matching import match_bands
 
     scene = request.read()
     bands = match_bands(scene, model.n_features_in_, model.wavelengths_)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spectrawalk.captions import areas as in_words
-from spectrawalk.captions import count
 from spectrawalk.cli.console import StageClock, say
+from spectrawalk.results.captions import areas as in_words
+from spectrawalk.results.captions import count
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +66,7 @@ def describe_scene(console: Console, scene: Scene, purpose: str = "cluster") -> 
 
 def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
     """Memory in bytes and time in seconds that a fit is likely to need."""
-    from spectrawalk import forecast
+    from spectrawalk.estimators import forecast
 
     clusters = forecast.family_clusters(parameters)
     size = scene.n_valid, scene.n_bands
@@ -103,8 +103,8 @@ def describe_clusters(
     console: Console, scene: Scene, model: Any, scores: Scores | None = None
 ) -> None:
     """Print a table of the clusters, and how their number was found."""
-    from spectrawalk.cluster_map import map_of
-    from spectrawalk.remarks import explain_choice
+    from spectrawalk.results.cluster_map import map_of
+    from spectrawalk.results.remarks import explain_choice
 
     matched = None
     if scores is not None:
@@ -130,7 +130,7 @@ def describe_sizes(
     from rich.table import Table
     from rich.text import Text
 
-    from spectrawalk.palette import cluster_colors
+    from spectrawalk.results.palette import cluster_colors
 
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
     area_of = None if areas is None else in_words(areas)
@@ -162,7 +162,7 @@ def describe_sizes(
 
 def describe_doubts(console: Console, model: Any) -> None:
     """Print what about a result is worth a second look."""
-    from spectrawalk.remarks import find_doubts
+    from spectrawalk.results.remarks import find_doubts
 
     for remark in find_doubts(model):
         say(console, remark)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.captions import describe_crop, describe_settings
 from spectrawalk.cli.console import StageClock, results_console, say, watch
 from spectrawalk.cli.outputs import RECORD, expected_results, write_results
 from spectrawalk.cli.scene_request import SceneRequest
 from spectrawalk.errors import FileError
+from spectrawalk.results.captions import describe_crop, describe_settings
 
 if TYPE_CHECKING:
     from spectrawalk import Scene, Scores
@@ -85,8 +85,8 @@ class Run:
         self, folder: Path, extras: Sequence[str], *, quiet: bool, as_json: bool, force: bool
     ) -> None:
         """Read, fit, write, print; `extras` are the files that are not always wanted."""
-        from spectrawalk import forecast
         from spectrawalk.cli import report
+        from spectrawalk.estimators import forecast
 
         started = datetime.now(UTC)
         with watch("loading", quiet=quiet):

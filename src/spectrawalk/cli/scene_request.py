@@ -43,7 +43,7 @@ class SceneRequest:
     crop : pair of pairs of int, or None
         First row and the one after the last; the same for columns.
     band_ranges, drop_bad_bands, ..., saturation
-        See :func:`spectrawalk.bands.prepare_scene`.
+        See :func:`spectrawalk.prepare.bands.prepare_scene`.
     """
 
     source: str
@@ -137,7 +137,7 @@ class SceneRequest:
 
     def prepare(self, scene: Scene) -> Scene:
         """Leave out the bands and pixels that are not to be used."""
-        from spectrawalk.bands import prepare_scene
+        from spectrawalk.prepare.bands import prepare_scene
 
         mask = None
         if self.mask_file is not None:

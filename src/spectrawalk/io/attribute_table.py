@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from spectrawalk.cluster_map import ClusterMap
+from spectrawalk.results.cluster_map import ClusterMap
 
 # How GDAL numbers the types of columns ...
 _INTEGER, _REAL, _STRING = 0, 1, 2
@@ -22,7 +22,7 @@ def attribute_table(cluster_map: ClusterMap) -> bytes:
     Examples
     --------
     >>> import numpy as np
-    >>> from spectrawalk.cluster_map import ClusterMap
+    >>> from spectrawalk.results.cluster_map import ClusterMap
     >>> text = attribute_table(ClusterMap(np.array([[0, 0]]), n_clusters=1)).decode()
     >>> "<Category>cluster 1</Category>" in text, "<F>2</F>" in text
     (True, True)

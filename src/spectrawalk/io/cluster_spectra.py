@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 
 from spectrawalk.io.envi_map import envi_header, in_braces
-from spectrawalk.mean_spectra import ClusterSpectrum
+from spectrawalk.results.spectra import ClusterSpectrum
 from spectrawalk.scene import Scene
 
 
@@ -21,7 +21,7 @@ def spectra_csv(scene: Scene, spectra: Sequence[ClusterSpectrum]) -> bytes:
     --------
     >>> import numpy as np
     >>> from spectrawalk import Scene
-    >>> from spectrawalk.mean_spectra import cluster_spectra
+    >>> from spectrawalk.results.spectra import cluster_spectra
     >>> scene = Scene(np.array([[[1.0, 2.0], [3.0, 2.0]]]), wavelengths=np.array([450.0, 550.5]))
     >>> print(spectra_csv(scene, cluster_spectra(scene, np.array([[0, 0]]))).decode(), end="")
     band,wavelength_nm,cluster_1_mean,cluster_1_std
@@ -57,7 +57,7 @@ def spectral_library_files(
     --------
     >>> import numpy as np
     >>> from spectrawalk import Scene
-    >>> from spectrawalk.mean_spectra import cluster_spectra
+    >>> from spectrawalk.results.spectra import cluster_spectra
     >>> scene = Scene(np.ones((2, 2, 3)))
     >>> spectra = cluster_spectra(scene, np.zeros((2, 2), dtype=int))
     >>> list(spectral_library_files("mean", scene, spectra))

@@ -14,11 +14,11 @@ import numpy as np
 
 from spectrawalk.errors import FileError
 from spectrawalk.io.formats import Format, Plane, damage_reported, refuse_array_options
-from spectrawalk.io.georeference import to_wkt
 from spectrawalk.io.hdf5 import attribute, find_dataset, holds, vector
 from spectrawalk.io.scenes import scene_from_part
 from spectrawalk.io.selection import Wanted, read_part
 from spectrawalk.scene import Orthorectification, Scene, Transform
+from spectrawalk.scene.georeference import to_wkt
 
 _CUBE = "reflectance"
 _BANDS = "sensor_band_parameters"

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.errors import FileError
-from spectrawalk.io.georeference import parse_map_info, to_wkt
 from spectrawalk.io.wavelengths import to_nanometres
 from spectrawalk.scene import Transform
+from spectrawalk.scene.georeference import parse_map_info, to_wkt
 
 DTYPES = {
     1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: "i8", 15: "u8",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectrawalk.cluster_map import ClusterMap
-from spectrawalk.io.georeference import write_map_info
+from spectrawalk.results.cluster_map import ClusterMap
+from spectrawalk.scene.georeference import write_map_info
 
 _DATA_TYPES = {np.uint8: 1, np.uint16: 12, np.uint32: 13}  # as ENVI numbers them
 
@@ -24,7 +24,7 @@ def envi_map_files(name: str, cluster_map: ClusterMap, title: str) -> dict[str, 
     Examples
     --------
     >>> import numpy as np
-    >>> from spectrawalk.cluster_map import ClusterMap
+    >>> from spectrawalk.results.cluster_map import ClusterMap
     >>> files = envi_map_files("map", ClusterMap(np.array([[0, -1]]), n_clusters=1), "a field")
     >>> list(files), files["map.dat"]
     (['map.hdr', 'map.dat'], b'\x01\x00')

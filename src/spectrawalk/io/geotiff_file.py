@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from spectrawalk.errors import FileError
 from spectrawalk.io.envi_header import Header
 from spectrawalk.io.formats import Format, Plane, damage_reported, only_band, refuse_array_options
-from spectrawalk.io.georeference import to_wkt
 from spectrawalk.io.scenes import scene_from_part
 from spectrawalk.io.selection import Selection, Wanted, check_promise
 from spectrawalk.io.wavelengths import read_wavelength_list, to_nanometres, wavelengths_in_words
 from spectrawalk.scene import Scene, Transform
+from spectrawalk.scene.georeference import to_wkt
 
 _MAGICS = (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")
 _IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.cluster_map import ClusterMap
 from spectrawalk.io.atomic import atomic_set
 from spectrawalk.io.attribute_table import attribute_table
 from spectrawalk.io.qgis_style import qgis_style
+from spectrawalk.results.cluster_map import ClusterMap
 from spectrawalk.scene import Transform
 
 _TILE = 256  # pixels a side
@@ -38,7 +38,7 @@ def write_map(path: str | os.PathLike[str], cluster_map: ClusterMap) -> None:
     --------
     >>> import os, tempfile
     >>> import numpy as np
-    >>> from spectrawalk.cluster_map import ClusterMap
+    >>> from spectrawalk.results.cluster_map import ClusterMap
     >>> folder = tempfile.mkdtemp()
     >>> write_map(folder + "/field.tif", ClusterMap(np.array([[0, 1, -1]]), n_clusters=2))
     >>> sorted(os.listdir(folder))

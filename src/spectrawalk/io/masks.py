@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from spectrawalk.errors import FileError, MissingDependencyError
 from spectrawalk.io.formats import Plane, damage_reported
-from spectrawalk.io.georeference import to_wkt
 from spectrawalk.io.reading import read_plane
 from spectrawalk.scene import Scene, Transform
-from spectrawalk.usability import equals
+from spectrawalk.scene.georeference import to_wkt
+from spectrawalk.scene.usability import equals
 
 _GEOJSON = (".geojson", ".json")
 _VECTOR = (".gpkg", ".shp", ".fgb", ".kml", ".gml")

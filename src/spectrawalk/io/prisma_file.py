@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from spectrawalk.errors import FileError
 from spectrawalk.io.formats import Format, Plane, damage_reported, refuse_array_options
-from spectrawalk.io.georeference import to_wkt
 from spectrawalk.io.hdf5 import attribute, find_dataset, holds
 from spectrawalk.io.scenes import scene_from_part
 from spectrawalk.io.selection import Selection, Wanted, read_part
 from spectrawalk.scene import Scene, Transform
+from spectrawalk.scene.georeference import to_wkt
 
 _SWATH = "HDFEOS/SWATHS/PRS_L2D_HCO"
 _FIELDS = f"{_SWATH}/Data Fields"

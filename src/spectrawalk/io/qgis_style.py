@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from spectrawalk.cluster_map import ClusterMap
+from spectrawalk.results.cluster_map import ClusterMap
 
 _DOCTYPE = b"<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
 _VERSION = "3.22.0"  # the oldest QGIS that reads all of this
@@ -16,7 +16,7 @@ def qgis_style(cluster_map: ClusterMap) -> bytes:
     Examples
     --------
     >>> import numpy as np
-    >>> from spectrawalk.cluster_map import ClusterMap
+    >>> from spectrawalk.results.cluster_map import ClusterMap
     >>> text = qgis_style(ClusterMap(np.array([[0]]), n_clusters=1)).decode()
     >>> '<paletteEntry value="1" color="#0072b2" alpha="255" label="cluster 1" />' in text
     True

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from spectrawalk.errors import DataError, FileError, MissingDependencyError
 from spectrawalk.io.atomic import atomic_path, atomic_set
 from spectrawalk.io.envi_header import DTYPES
-from spectrawalk.io.georeference import write_map_info
 from spectrawalk.scene import Scene
-from spectrawalk.usability import equals
+from spectrawalk.scene.georeference import write_map_info
+from spectrawalk.scene.usability import equals
 
 _MATLAB_LIMIT = 2**31  # bytes of one array in a file of version 5
 _ORDINARY_NODATA = (-9999, 0)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spectrawalk.errors import FileError
 from spectrawalk.io.selection import Selection
 from spectrawalk.scene import Orthorectification, Scene, Transform, move_transform
-from spectrawalk.usability import constant_pixels, count_masked, empty_bands, unusable_pixels
+from spectrawalk.scene.usability import constant_pixels, count_masked, empty_bands, unusable_pixels
 
 
 def scene_from_cube(

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from PIL import Image
 
-from spectrawalk.cluster_map import file_codes
 from spectrawalk.errors import DataError, ParameterError
 from spectrawalk.io.atomic import atomic_path
+from spectrawalk.results.cluster_map import file_codes
 
 _PALETTE_SIZE = 256
 

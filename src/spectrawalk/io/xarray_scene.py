@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.errors import DataError
-from spectrawalk.io.georeference import to_wkt
 from spectrawalk.io.scenes import scene_from_cube
 from spectrawalk.io.wavelengths import to_nanometres
 from spectrawalk.scene import Scene, Transform
+from spectrawalk.scene.georeference import to_wkt
 
 _BAND_AXES = ("band", "bands", "wavelength", "wavelengths", "wl", "spectral")
 _ROW_AXES = ("y", "row", "rows", "lat", "latitude", "northing", "line", "lines", "downtrack")

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from spectrawalk.errors import FileError, MissingDependencyError
 from spectrawalk.io.formats import Format, Plane, damage_reported
-from spectrawalk.io.georeference import to_wkt
 from spectrawalk.io.scenes import scene_from_part
 from spectrawalk.io.selection import Wanted, check_promise, read_part
 from spectrawalk.io.wavelengths import to_nanometres
 from spectrawalk.scene import Scene
+from spectrawalk.scene.georeference import to_wkt
 
 _MARKS = ("zarr.json", ".zarray", ".zgroup")
 _MOST_MISSING = 100  # promised chunks for each one that is stored

@@ -12,20 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from spectrawalk import graph
-from spectrawalk.figures import (
+from spectrawalk.paper.published import METRES_PER_PIXEL, PUBLISHED, method_title, scene_title
+from spectrawalk.paper.runs import Run
+from spectrawalk.prepare.pixels import take_pixels
+from spectrawalk.prepare.scaling import normalize_spectra
+from spectrawalk.report.figures import (
     class_name,
     draw_map,
     figure_and_patch,
     paint_classes,
     principal_component,
 )
-from spectrawalk.palette import NO_DATA, Color, class_colors, cluster_colors
-from spectrawalk.paper.published import METRES_PER_PIXEL, PUBLISHED, method_title, scene_title
-from spectrawalk.paper.runs import Run
-from spectrawalk.preparation import normalize_spectra, take_pixels
+from spectrawalk.results.palette import NO_DATA, Color, class_colors, cluster_colors
+from spectrawalk.results.scores import score
 from spectrawalk.scene import Scene
-from spectrawalk.scores import score
+from spectrawalk.srdl import neighbors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,10 +119,10 @@ def neighbors_of(
     pixels = take_pixels(scene)
     spectra = normalize_spectra(pixels.spectra, "pixel")
     if radius is None:
-        index, _ = graph.global_neighbors(spectra, k)
+        index, _ = neighbors.global_neighbors(spectra, k)
     else:
-        index, _ = graph.window_neighbors(spectra, pixels.mask, k, radius)
-    number = graph.number_pixels(pixels.mask)[pixel]
+        index, _ = neighbors.window_neighbors(spectra, pixels.mask, k, radius)
+    number = neighbors.number_pixels(pixels.mask)[pixel]
     near = index[number]
     marked = np.zeros(len(spectra), dtype=bool)
     marked[near[near >= 0]] = True

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrawalk.captions import drawable
-from spectrawalk.figures import figure_and_patch, ink_on
 from spectrawalk.paper.published import Accuracy, method_title, scene_title
 from spectrawalk.paper.table import Row
+from spectrawalk.report.figures import figure_and_patch, ink_on
+from spectrawalk.results.captions import drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

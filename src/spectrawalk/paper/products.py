@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from spectrawalk.datasets import load_scene
 from spectrawalk.errors import SceneNotFoundError
-from spectrawalk.figures import figure_and_patch, save_figure
 from spectrawalk.io.text_file import write_csv, write_text
 from spectrawalk.paper import figures, readings, sweep_figures, sweeps, table
 from spectrawalk.paper.heatmap import draw_table
 from spectrawalk.paper.published import METHOD_TITLES
 from spectrawalk.paper.runs import Run, plan_jobs, run_jobs
 from spectrawalk.paper.settings import paper_settings
+from spectrawalk.report.figures import figure_and_patch, save_figure
 from spectrawalk.scene import Scene
 
 if TYPE_CHECKING:

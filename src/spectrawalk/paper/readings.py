@@ -14,11 +14,11 @@ from typing import Any
 
 from spectrawalk import progress
 from spectrawalk.estimators import DL, DLSS, SRDL
-from spectrawalk.labeling import OPEN_PARENT, STAGE1_RULES
 from spectrawalk.paper.published import PUBLISHED, scene_title
 from spectrawalk.paper.sweeps import GRAPHS
+from spectrawalk.results.scores import score
 from spectrawalk.scene import Scene
-from spectrawalk.scores import score
+from spectrawalk.srdl.labels import OPEN_PARENT, STAGE1_RULES
 
 
 @dataclass(frozen=True)

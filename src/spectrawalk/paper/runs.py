@@ -33,8 +33,8 @@ from spectrawalk.io.atomic import atomic_path
 from spectrawalk.io.text_file import read_json, write_json
 from spectrawalk.paper import child
 from spectrawalk.paper.published import METHOD_TITLES, method_title, scene_title
+from spectrawalk.results.scores import score
 from spectrawalk.scene import Scene
-from spectrawalk.scores import score
 
 RUNS = "runs"
 """Folder inside the output folder in which runs are kept."""

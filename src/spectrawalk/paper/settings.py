@@ -6,7 +6,7 @@ from typing import Any
 
 from spectrawalk.errors import SceneNotFoundError
 from spectrawalk.estimators import DL, DLSS, SRDL
-from spectrawalk.presets import PAPER_SCENES
+from spectrawalk.estimators.presets import PAPER_SCENES
 
 _FAMILY: dict[str, type[Any]] = {"srdl": SRDL, "dlss": DLSS, "dl": DL}
 

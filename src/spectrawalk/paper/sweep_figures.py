@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.figures import figure_and_patch
-from spectrawalk.palette import cluster_colors
 from spectrawalk.paper.heatmap import write_in_cells
 from spectrawalk.paper.published import RADIUS, scene_title
 from spectrawalk.paper.sweeps import DIRECTED, GRAPHS, SYMMETRIC, Point
+from spectrawalk.report.figures import figure_and_patch
+from spectrawalk.results.palette import cluster_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

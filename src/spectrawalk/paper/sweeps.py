@@ -14,15 +14,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk import graph, modes, progress
-from spectrawalk.bridges import bridge_components
-from spectrawalk.diffusion import diffusion_coordinates, leading_eigenpairs
+from spectrawalk import progress
 from spectrawalk.errors import SpectrawalkError
 from spectrawalk.estimators import SRDL
-from spectrawalk.labeling import Consensus, label_pixels
-from spectrawalk.preparation import Pixels, normalize_spectra, take_pixels
+from spectrawalk.prepare.pixels import Pixels, take_pixels
+from spectrawalk.prepare.scaling import normalize_spectra
+from spectrawalk.results.scores import score
 from spectrawalk.scene import Scene
-from spectrawalk.scores import score
+from spectrawalk.srdl import graph, modes, neighbors
+from spectrawalk.srdl.bridges import bridge_components
+from spectrawalk.srdl.density import (
+    BANDWIDTH_SHARE,
+    density_ranking,
+    kernel_density,
+    mean_distance,
+)
+from spectrawalk.srdl.eigenpairs import diffusion_coordinates, leading_eigenpairs
+from spectrawalk.srdl.labels import Consensus, label_pixels
 
 DIRECTED, SYMMETRIC = "directed", "symmetric"
 GRAPHS = {DIRECTED: None, SYMMETRIC: "max"}
@@ -128,9 +136,9 @@ def _nobody(stage: str, done: int, total: int) -> None:
 def _prepare(scene: Scene, defaults: SRDL) -> _Prepared:
     pixels = take_pixels(scene)
     spectra = normalize_spectra(pixels.spectra, defaults.normalize)
-    _, d2 = graph.global_neighbors(spectra, defaults.density_neighbors)
-    density = modes.density(d2, modes.mean_distance(spectra) / modes.BANDWIDTH_SHARE)
-    return _Prepared(pixels, spectra, density, modes.density_ranking(density, d2))
+    _, d2 = neighbors.global_neighbors(spectra, defaults.density_neighbors)
+    density = kernel_density(d2, mean_distance(spectra) / BANDWIDTH_SHARE)
+    return _Prepared(pixels, spectra, density, density_ranking(density, d2))
 
 
 def _walks(
@@ -138,7 +146,7 @@ def _walks(
 ) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield the eigenpairs of both graphs of a radius."""
     spectra, mask = prepared.spectra, prepared.pixels.mask
-    index, d2 = graph.window_neighbors(spectra, mask, defaults.n_neighbors, radius)
+    index, d2 = neighbors.window_neighbors(spectra, mask, defaults.n_neighbors, radius)
     scales = graph.local_scales(d2, defaults.sigma)
     for name, symmetrize in GRAPHS.items():
         W = graph.weight_matrix(index, d2, scales, symmetrize)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrawalk.confidence import Reliability
-from spectrawalk.figures import figure_and_patch
-from spectrawalk.mean_spectra import cluster_spectra, draw_spectra
-from spectrawalk.number_curves import draw_number_curve
-from spectrawalk.palette import cluster_colors
+from spectrawalk.report.figures import figure_and_patch
+from spectrawalk.report.number_curves import draw_number_curve
+from spectrawalk.report.spectra_plot import draw_spectra
+from spectrawalk.results.confidence import Reliability
+from spectrawalk.results.palette import cluster_colors
+from spectrawalk.results.spectra import cluster_spectra
 from spectrawalk.scene import Scene
 
 if TYPE_CHECKING:

@@ -11,20 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.captions import areas as in_words
-from spectrawalk.captions import count, describe_crop, describe_settings
-from spectrawalk.cluster_map import ClusterMap, map_of, to_map_grid
-from spectrawalk.confidence import reliability
-from spectrawalk.figures import principal_component
 from spectrawalk.io.run_record import record_json
 from spectrawalk.parameters import is_automatic
-from spectrawalk.remarks import explain_choice, find_doubts
 from spectrawalk.report.charts import (
     eigenvalue_chart,
     number_chart,
     reliability_chart,
     spectra_chart,
 )
+from spectrawalk.report.figures import principal_component
 from spectrawalk.report.pictures import (
     labels_picture,
     shades_picture,
@@ -32,8 +27,13 @@ from spectrawalk.report.pictures import (
     truth_picture,
     values_picture,
 )
+from spectrawalk.results.captions import areas as in_words
+from spectrawalk.results.captions import count, describe_crop, describe_settings
+from spectrawalk.results.cluster_map import ClusterMap, map_of, to_map_grid
+from spectrawalk.results.confidence import reliability
+from spectrawalk.results.remarks import explain_choice, find_doubts
+from spectrawalk.results.scores import Scores
 from spectrawalk.scene import Scene
-from spectrawalk.scores import Scores
 
 # Nothing may be fetched, from wherever the page is opened.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -65,7 +65,7 @@ def report_html(
     Examples
     --------
     >>> from spectrawalk import SRDL
-    >>> from spectrawalk.confidence import confidence_image
+    >>> from spectrawalk.results.confidence import confidence_image
     >>> from spectrawalk.datasets import make_scene
     >>> scene = make_scene(shape=(20, 20), n_bands=10, n_classes=2, random_state=0)
     >>> model = SRDL(n_clusters=2, n_neighbors=20, n_eigenpairs=5).fit(scene)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from spectrawalk.figures import paint, paint_classes
-from spectrawalk.palette import NO_DATA, class_colors, cluster_colors
+from spectrawalk.report.figures import paint, paint_classes
+from spectrawalk.results.palette import NO_DATA, class_colors, cluster_colors
 
 _LONGEST_SIDE = 1500  # pixels; a larger map is thinned out
 _MOST = 255  # what a byte holds

@@ -1,1 +1,0 @@
-"""Clustering without tuning: a family of runs, their consensus, and how far to trust it."""

@@ -1,0 +1,66 @@
+"""How far two clusterings of the same pixels agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def agreement(first: NDArray[np.integer], second: NDArray[np.integer]) -> float:
+    """Normalised mutual information of two labelings from 0, between 0 and 1.
+
+    scikit-learn's function of that name checks its input for longer than it computes, and a family
+    has hundreds of pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> agreement(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
+    1.0
+    """
+    wide = int(second.max()) + 1
+    joint = np.bincount(first.astype(np.int64) * wide + second) / len(first)
+    each = _entropy(np.bincount(first) / len(first)) + _entropy(np.bincount(second) / len(second))
+    return 2 * (each - _entropy(joint)) / each if each > 0 else 1.0
+
+
+def agreement_across(runs: Sequence[Any], field: str) -> float | None:
+    """Mean agreement of the runs that differ in one field alone; None if there are none.
+
+    Parameters
+    ----------
+    runs : list of Member
+        Or of any named tuples with ``labels``.
+    field : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectrawalk.consensus.ensemble import Member
+    >>> labels = np.array([0, 0, 1, 1])
+    >>> first = Member("spectra", False, 3, "near", 0, 0.5, labels)
+    >>> runs = [first, first._replace(view="whitened", labels=1 - labels)]
+    >>> agreement_across(runs, "view"), agreement_across(runs, "radius")
+    (1.0, None)
+    """
+    alike: dict[tuple[object, ...], list[NDArray[np.integer]]] = {}
+    for run in runs:
+        others = tuple(
+            value for name, value in run._asdict().items() if name not in (field, "labels")
+        )
+        alike.setdefault(others, []).append(run.labels)
+    values = [
+        agreement(first, second)
+        for group in alike.values()
+        for first, second in combinations(group, 2)
+    ]
+    return float(np.mean(values)) if values else None
+
+
+def _entropy(shares: NDArray[np.float64]) -> float:
+    present = shares[shares > 0]
+    return float(-(present * np.log(present)).sum())

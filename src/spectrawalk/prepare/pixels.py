@@ -1,0 +1,224 @@
+"""Take the valid pixels out of an image, and put values per pixel back into one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from spectrawalk.errors import DataError, DataTypeError
+from spectrawalk.scene import Scene
+
+_ROWS = 16_384
+"""Spectra scaled at a time."""
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """The valid pixels of an image (or the rows of a table) and where they came from.
+
+    Attributes
+    ----------
+    spectra : ndarray of float64, shape (n, bands)
+    mask : ndarray of bool, shape (rows, cols), or (samples,) for a table
+        True where a pixel is valid; `spectra` follows its True entries in C order.
+    """
+
+    spectra: NDArray[np.float64]
+    mask: NDArray[np.bool_]
+
+    @property
+    def is_image(self) -> bool:
+        """Whether the pixels lie in an image; the rows of a table have no place in space."""
+        return self.mask.ndim == 2
+
+    @property
+    def flat_index(self) -> NDArray[np.intp]:
+        """Flat image index of each valid pixel, shape (n,)."""
+        return np.flatnonzero(self.mask)
+
+    def to_image(self, values: NDArray[Any], fill: float) -> NDArray[Any]:
+        """Spread one entry per valid pixel over the image, `fill` where masked."""
+        image = np.full(self.mask.shape + values.shape[1:], fill, dtype=values.dtype)
+        image[self.mask] = values
+        return image
+
+
+def take_pixels(X: Any, mask: Any = None, *, at_least: int = 2) -> Pixels:
+    """Take the valid pixels out of a cube, a Scene or a table.
+
+    Parameters
+    ----------
+    X : Scene, array of shape (rows, cols, bands), or array of shape (samples, bands)
+        Of a masked array, the pixels are valid that are masked in no band.
+    mask : array of bool, optional
+        True where a pixel is valid; one value per pixel. With a Scene or a masked array, valid
+        pixels are those that both masks call valid.
+    at_least : int
+        How many valid pixels there must be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pixels = take_pixels(np.ones((2, 3, 4)), mask=[[True, False, True], [True, True, True]])
+    >>> pixels.spectra.shape
+    (5, 4)
+    """
+    if isinstance(X, Scene):
+        cube, valid = X.cube, X.mask
+    else:
+        cube, valid = _as_array(X), ~_hidden(X)
+    if cube.ndim not in (2, 3):
+        raise DataError(
+            f"the data have {cube.ndim} dimensions, shape {cube.shape}; give a cube of shape "
+            "(rows, cols, bands) or a table of shape (samples, bands)."
+        )
+    if mask is not None:
+        valid = valid & _as_mask(mask, valid.shape)
+    if cube.dtype.kind not in "buif":
+        raise DataError(f"the data are of type {cube.dtype}; give real numbers.")
+    spectra = _valid_spectra(cube, valid)
+    _check_spectra(spectra, n_masked=valid.size - len(spectra), at_least=at_least)
+    return Pixels(spectra, valid)
+
+
+def _valid_spectra(cube: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Take the spectra of the valid pixels, some rows of the image at a time: Ctrl-C is heard."""
+    spectra = np.empty((np.count_nonzero(valid), cube.shape[-1]))
+    rows = max(1, _ROWS // max(valid[:1].size, 1))
+    first = 0
+    with np.errstate(over="ignore"):  # numbers beyond float64 become infinite, refused later
+        for start in range(0, len(cube), rows):
+            some = cube[start : start + rows][valid[start : start + rows]]
+            spectra[first : first + len(some)] = some
+            first += len(some)
+    return spectra
+
+
+def take_input(
+    estimator: BaseEstimator, X: Any, mask: Any, *, reset: bool = True, at_least: int = 2
+) -> Pixels:
+    """Take the pixels out of what was given to ``estimator.fit``, and note their bands there.
+
+    Tables go through scikit-learn's own checks, so that names of columns, sparse matrices and the
+    like are met as users of scikit-learn expect.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, mask, at_least
+        As in :func:`take_pixels`.
+    reset : bool
+        Whether to note the bands; otherwise they must be as many as those noted.
+    """
+    if isinstance(X, (str, PathLike)):
+        raise DataError(
+            f"'{X!s}' is the name of a file, not data; give spectrawalk.read_scene({str(X)!r})."
+        )
+    if hasattr(X, "dims") and hasattr(X, "coords") and _n_dimensions(X) >= 3:
+        # An array of xarray knows its axes by their names, in any order.
+        from spectrawalk.io.xarray_scene import scene_from_xarray
+
+        X = scene_from_xarray(X)
+    if isinstance(X, Scene) or _n_dimensions(X) >= 3:
+        pixels = take_pixels(X, mask, at_least=at_least)
+        _note_bands(estimator, pixels.spectra.shape[1], reset)
+        return pixels
+    try:
+        # Masked rows may hold anything, so that what is finite is checked after masking.
+        with np.errstate(over="ignore"):
+            table = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=np.float64,
+                ensure_all_finite=False,
+                ensure_min_samples=0,
+            )
+    except (ValueError, TypeError) as error:
+        kind = DataTypeError if isinstance(error, TypeError) else DataError
+        # The first line ends in a colon where scikit-learn shows the data below it.
+        lines = [line.strip() for line in str(error).splitlines()]
+        advice = [line for line in lines[1:] if line.startswith("Reshape your data")]
+        raise kind(" ".join([lines[0].removesuffix(":").rstrip(".") + ".", *advice])) from None
+    if isinstance(X, np.ma.MaskedArray):
+        table = np.ma.MaskedArray(table, mask=np.ma.getmaskarray(X))
+    return take_pixels(table, mask, at_least=at_least)
+
+
+def _note_bands(estimator: BaseEstimator, n_bands: int, reset: bool) -> None:
+    if reset:
+        estimator.n_features_in_ = n_bands
+        vars(estimator).pop("feature_names_in_", None)  # of an earlier table
+    elif n_bands != estimator.n_features_in_:
+        raise DataError(
+            f"the data have {n_bands} bands but the model was fitted to "
+            f"{estimator.n_features_in_}; give data with the same bands in the same order."
+        )
+
+
+def _as_array(X: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(X)
+    except ValueError:
+        raise DataError(
+            "the data are lists of different lengths; give an array of shape "
+            "(rows, cols, bands) or (samples, bands)."
+        ) from None
+
+
+def _n_dimensions(X: Any) -> int:
+    """Count the dimensions, without a copy where X knows them."""
+    return X.ndim if hasattr(X, "ndim") else _as_array(X).ndim
+
+
+def _hidden(X: Any) -> NDArray[np.bool_]:
+    """Pixels that a masked array masks in any band; none in other arrays."""
+    if isinstance(X, np.ma.MaskedArray) and X.ndim > 0:
+        return np.asarray(np.ma.getmaskarray(X).any(axis=-1))
+    return np.zeros(np.shape(X)[:-1], dtype=bool)
+
+
+def _as_mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    try:
+        mask = np.asarray(np.ma.filled(mask, False))
+    except ValueError:
+        raise DataError("the mask is made of lists of different lengths.") from None
+    if mask.shape != shape:
+        raise DataError(
+            f"the mask has shape {mask.shape} but the data have {shape} pixels; "
+            "give one value per pixel, True where it is valid."
+        )
+    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+        raise DataError("the mask holds values other than 0 and 1; give True where valid.")
+    return mask.astype(bool)
+
+
+def _check_spectra(spectra: NDArray[np.float64], n_masked: int, at_least: int) -> None:
+    n, n_bands = spectra.shape
+    if n == 0 and at_least > 0:
+        raise DataError(
+            f"there is no valid pixel (n_samples = 0): all {n_masked} are masked."
+            if n_masked
+            else "there is no pixel at all (n_samples = 0): the image is empty."
+        )
+    if n_bands == 0:
+        raise DataError("0 feature(s): the data have no band, while a minimum of 2 is required.")
+    if n_bands == 1:
+        raise DataError(
+            "1 feature(s): the data have a single band, and a spectrum needs at least 2; "
+            "check that the bands are the last axis."
+        )
+    if n < at_least:
+        raise DataError("there is only one valid pixel (1 sample); clustering needs at least 2.")
+    bad = n - np.count_nonzero(np.isfinite(spectra).all(axis=1))
+    if bad:
+        raise DataError(
+            f"{bad} of {n} valid pixels hold NaN or infinite values (NaN, inf); leave them out "
+            "with `mask`, for example mask=np.isfinite(cube).all(axis=2)."
+        )

@@ -1,0 +1,86 @@
+"""Sentences about a result: how clear the number of clusters was, and what may be amiss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectrawalk.results.captions import count
+from spectrawalk.srdl.modes import find_modes
+
+_CLEAR = 1.5  # a drop this many times the next one speaks for itself
+_NEARLY_ALL = 0.9  # of the pixels in one cluster
+_VERY_FEW = 5  # pixels in a cluster
+
+
+def explain_choice(model: Any) -> str:
+    """Say how the number of clusters was found; nothing if it was given.
+
+    The automatic mode has a verdict of its own, which does not come from D_t, in either case.
+    """
+    if hasattr(model, "verdict_"):
+        return f"number of clusters, by views of the spectra and a walk on them: {model.verdict_}"
+    if model.n_clusters != "auto":
+        return ""
+    scores = model.mode_score_[np.isfinite(model.mode_score_)]
+    ratios = find_modes(scores, model.n_clusters_, model.max_clusters).ratios
+    return explain_number(ratios, model.n_clusters_, model.max_clusters)
+
+
+def explain_number(ratios: NDArray[np.float64], n_clusters: int, max_clusters: int) -> str:
+    """Say how clear the choice of K was.
+
+    Parameters
+    ----------
+    ratios : ndarray
+        D_(K) / D_(K+1) for K = 1, 2, ..., as in :class:`spectrawalk.srdl.modes.Modes`.
+    n_clusters : int
+        K as it was chosen.
+    max_clusters : int
+        Upper end of the search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> explain_number(np.array([1.1, 1.2, 6.0]), 3, 30)
+    'the number of clusters was chosen: 3, the largest drop of D_t from K = 2 to 30: 6.00-fold; the runner-up is 2 with 1.20-fold'
+    """  # noqa: E501
+    drops = {K: float(ratio) for K, ratio in enumerate(ratios[1:max_clusters], start=2)}
+    chosen = f"the number of clusters was chosen: {n_clusters}"
+    if n_clusters not in drops:
+        return f"{chosen}, as many as can be told apart"
+    best = drops.pop(n_clusters)
+    told = f"{chosen}, the largest drop of D_t from K = 2 to {max_clusters}: {best:.2f}-fold"
+    if not drops:
+        return told
+    runner_up = max(drops, key=lambda K: drops[K])
+    told += f"; the runner-up is {runner_up} with {drops[runner_up]:.2f}-fold"
+    if best < _CLEAR * drops[runner_up]:
+        told += f": not a clear choice, so look at -k {runner_up} too"
+    return told
+
+
+def find_doubts(model: Any) -> list[str]:
+    """Sentences about what may be amiss with a result, and what to try."""
+    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
+    advice = f"try another {'--neighbors' if model.radius is None else '--radius'} or -k"
+    doubts = []
+    if len(sizes) > 1 and sizes.max() > _NEARLY_ALL * sizes.sum():
+        share = f"{sizes.max() / sizes.sum():.1%}"
+        doubts.append(f"cluster {sizes.argmax() + 1} holds {share} of the pixels: {advice}")
+    tiny = int(np.count_nonzero(sizes < _VERY_FEW))
+    if tiny:
+        verb = "has" if tiny == 1 else "have"
+        doubts.append(f"{count(tiny, 'cluster')} {verb} fewer than {_VERY_FEW} pixels: {advice}")
+    if model.n_components_ > 1 and model.components == "bridge":
+        doubts.append(
+            f"the graph fell into {model.n_components_:,} parts, which were joined by their best "
+            "matches"
+        )
+    if not model.exact_density_:
+        doubts.append(
+            "the density comes from a limited search, as the scene is large; labels hardly change"
+        )
+    return doubts + getattr(model, "warnings_", [])

@@ -1,0 +1,71 @@
+"""Mean spectrum of each cluster, and its standard deviation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from spectrawalk.scene import Scene
+
+if TYPE_CHECKING:
+    pass
+
+_BLOCK_VALUES = 8_000_000  # 64 MB as float64
+
+Row = NDArray[np.float64]
+
+
+class ClusterSpectrum(NamedTuple):
+    """Mean and standard deviation of a cluster's spectra, in the units of the cube."""
+
+    mean: Row
+    deviation: Row
+
+
+def cluster_spectra(scene: Scene, labels: NDArray[np.integer]) -> list[ClusterSpectrum]:
+    """Mean spectrum of each cluster and its standard deviation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectrawalk import Scene
+    >>> scene = Scene(np.array([[[1.0, 2.0], [3.0, 2.0]]]))
+    >>> cluster_spectra(scene, np.array([[0, 0]]))
+    [ClusterSpectrum(mean=array([2., 2.]), deviation=array([1., 0.]))]
+    """
+    n_clusters = int(labels.max()) + 1
+    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)[:, np.newaxis]
+    means = np.zeros((n_clusters, scene.n_bands))
+    for spectra, cluster in in_blocks(scene, labels):
+        means += _sums(spectra, cluster, n_clusters)
+    means /= sizes
+    variances = np.zeros_like(means)
+    for spectra, cluster in in_blocks(scene, labels):
+        variances += _sums(np.square(spectra - means[cluster]), cluster, n_clusters)
+    deviations = np.sqrt(variances / sizes)
+    return [ClusterSpectrum(*each) for each in zip(means, deviations, strict=True)]
+
+
+def in_blocks(
+    scene: Scene, labels: NDArray[np.integer]
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.integer]]]:
+    """Spectra with a label and their labels, some rows at a time: a second cube might not fit."""
+    rows, cols = scene.shape
+    step = max(1, _BLOCK_VALUES // max(1, cols * scene.n_bands))
+    for start in range(0, rows, step):
+        part = labels[start : start + step]
+        known = part >= 0
+        yield scene.cube[start : start + step][known].astype(np.float64), part[known]
+
+
+def _sums(
+    spectra: NDArray[np.float64], cluster: NDArray[np.integer], n_clusters: int
+) -> NDArray[np.float64]:
+    """Sum of the spectra of each cluster, shape (clusters, bands)."""
+    n = len(cluster)
+    members = csr_array((np.ones(n), cluster, np.arange(n + 1)), shape=(n, n_clusters))
+    return np.asarray(members.T @ spectra)
