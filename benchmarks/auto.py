@@ -89,7 +89,7 @@ def compare(image, truth, n_clusters: int, **settings):
     pixels = take_pixels(image)
 
     def accuracy(labels) -> float:
-        return oa(truth, pixels.to_image(labels.astype(np.int32), -1))
+        return oa(truth, pixels.grid.to_image(labels.astype(np.int32), -1))
 
     family = np.mean([accuracy(run) for run in model._family])
     means = [
@@ -179,9 +179,9 @@ def evidence_of(image) -> structure.Evidence:
     """What a fit finds of the number of clusters, without the rest of it."""
     pixels = take_pixels(image)
     unit = views.keep_dark(normalize_spectra(pixels.spectra, "pixel"), pixels.spectra)
-    seen = views.views_of(Pixels(unit, pixels.mask))
-    alike = views.neighbors_are_alike(unit, pixels.mask)
-    inside = views.interior(seen.even[-1], pixels.mask)
+    seen = views.views_of(Pixels(unit, pixels.grid))
+    alike = views.neighbors_are_alike(unit, pixels.grid.mask)
+    inside = views.interior(seen.even[-1], pixels.grid.mask)
     return structure.count_clusters(seen.even, inside, 30, 0, None if alike else seen.spectral[0])
 
 

@@ -320,7 +320,7 @@ def test_runs_with_more_eigenpairs_serve_where_no_others_found_the_clusters():
 def test_reported_bandwidth_is_that_of_the_density(model, scene):
     pixels = take_pixels(scene)
     unit = normalize_spectra(pixels.spectra.astype(float), "pixel")
-    views = views_of(Pixels(unit, pixels.mask))
+    views = views_of(Pixels(unit, pixels.grid))
     first, _ = walked_views(views, 3)[0]
     _, d2 = global_neighbors(first.points, 20)
     expected = density.kernel_density(d2, model.density_bandwidth_)
@@ -361,7 +361,7 @@ def test_neighbors_outvote_noise():
     found = {
         strength: score(
             scene.ground_truth,
-            spatial_kmeans(pixels.spectra, pixels.mask, start, strength).reshape(40, 40),
+            spatial_kmeans(pixels.spectra, pixels.grid.mask, start, strength).reshape(40, 40),
         ).oa
         for strength in (0.0, 2.0)
     }

@@ -58,8 +58,8 @@ def test_a_defective_pixel_takes_no_contrast():
     cube[15, 20, ::2] *= 3
     marred = take_pixels(cube)
     for pixels in (sound, marred):
-        smoothed = local_mean(pixels.spectra, pixels.mask)
-        leading = contrast_components(smoothed, pixels.mask)[:, :2]
+        smoothed = local_mean(pixels.spectra, pixels.grid.mask)
+        leading = contrast_components(smoothed, pixels.grid.mask)[:, :2]
         of_kind = [leading[truth.ravel() == kind] for kind in (1, 2, 3)]
         inside = np.mean([points.std(axis=0) for points in of_kind], axis=0)
         between = np.std([points.mean(axis=0) for points in of_kind], axis=0)

@@ -64,7 +64,7 @@ class Baseline(ClusterMixin, BaseEstimator):
             )
         labels = self._labels(spectra, n_clusters, seed)
         self.n_clusters_ = int(labels.max()) + 1
-        self.labels_ = pixels.to_image(labels, -1)
+        self.labels_ = pixels.grid.to_image(labels, -1)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> NDArray[np.int32]:

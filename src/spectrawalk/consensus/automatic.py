@@ -13,8 +13,8 @@ from spectrawalk.consensus.ensemble import (
     REMAINS,
     WIDTHS,
     Member,
-    Run,
     Settings,
+    Solution,
     cut_of,
     fine_labels,
     members_of,
@@ -40,7 +40,7 @@ class Automatic(NamedTuple):
     members: list[Member]
     runs: list[NDArray[np.int32]]
     """Labels of the runs that the consensus was made of, and of finer ones, for questions."""
-    representative: Run
+    representative: Solution
     """One run kept whole, for the coordinates and densities that a fit leaves behind."""
     n_components: int
 
@@ -54,25 +54,26 @@ def cluster_automatically(
 ) -> Automatic:
     """Cluster without tuning; `n_clusters` None asks for the number of clusters as well."""
     views = views_of(pixels)
-    alike = not pixels.is_image or neighbors_are_alike(pixels.spectra, pixels.mask)
+    grid = pixels.grid
+    alike = not grid.is_image or neighbors_are_alike(pixels.spectra, grid.mask)
     doubted = None if alike else views.spectral[0]
-    inside = interior(views.even[-1], pixels.mask)
+    inside = interior(views.even[-1], grid.mask)
     evidence = count_clusters(views.even, inside, max_clusters, seed, doubted)
     k = n_clusters or evidence.n_clusters
     members: list[Member] = []
     fine: list[NDArray[np.int32]] = []
-    first: Run | None = None
+    first: Solution | None = None
     n_components = 1
     wanted = settings.n_eigenpairs or max(2, k) + 2
     walked = walked_views(views, k)
-    for solved in solve_graphs(walked, pixels.mask, min(wanted, len(pixels.spectra)), settings):
+    for solved in solve_graphs(walked, grid, min(wanted, len(pixels.spectra)), settings):
         n_components = max(n_components, solved.n_components)
-        for member, run in members_of(solved, pixels.mask, k, settings):
+        for member, run in members_of(solved, grid, k, settings):
             members.append(member)
             first = first or run  # on contrasts in a window: the nearest to a single fit
             # Finer runs come from all eigenpairs of a graph, at the short time.
             if len(run.eigenvalues) == len(solved.eigenvalues) and member.remains != REMAINS[-1]:
-                fine.append(fine_labels(run, pixels.mask, k, settings))
+                fine.append(fine_labels(run, grid, k, settings))
         cut = cut_of(solved, k, settings, seed)
         members += [cut] if cut else []
     if first is None:
@@ -82,11 +83,11 @@ def cluster_automatically(
         )
     clouds: list[NDArray[np.int32]] = []
     contrast_clouds: list[NDArray[np.int32]] = []
-    if pixels.is_image and k > 1:  # a table has no neighbours that could have a say
-        clouds += cloud_runs(views.spectral, pixels.mask, k, seed)
+    if grid.is_image and k > 1:  # a table has no neighbours that could have a say
+        clouds += cloud_runs(views.spectral, grid.mask, k, seed)
         if views.contrast is not None:
             contrasts = [leading(views.contrast, k + WIDTHS[1])]
-            contrast_clouds += cloud_runs(contrasts, pixels.mask, k, seed)
+            contrast_clouds += cloud_runs(contrasts, grid.mask, k, seed)
     trust = trusted_runs(members, clouds, contrast_clouds, k)
     labels = consensus_of(trust.leading, k, trust.beside).labels
     # Runs that do not lead know as well where the others may be wrong.

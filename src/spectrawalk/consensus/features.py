@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 
 from spectrawalk.prepare.pixels import Pixels
+from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
 
@@ -93,9 +94,9 @@ def views_of(pixels: Pixels) -> Views:
     >>> views.contrast.points.shape
     (400, 20)
     """
-    spectra, mask = pixels.spectra, pixels.mask
+    spectra, mask = pixels.spectra, pixels.grid.mask
     plain = View("spectra", False, principal_coordinates(spectra))
-    if not pixels.is_image:
+    if not pixels.grid.is_image:
         return Views([plain], None)
     components, _ = whitened_components(spectra, mask)
     components = np.ascontiguousarray(components[:, :WHITENED])
@@ -353,7 +354,7 @@ def differences(
 ) -> NDArray[np.float64]:
     """Differences between valid pixels so many rows or columns apart, shape (pairs, bands).
 
-    Of very many pairs, some at equal steps: the covariance needs no more.
+    Of very many pairs, some drawn evenly over the image: the covariance needs no more.
     """
     number = number_pixels(mask)
     pairs = [
@@ -362,5 +363,5 @@ def differences(
     ]
     first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
     both = np.flatnonzero((first >= 0) & (second >= 0))
-    both = both[:: max(1, -(-len(both) // most))]
+    both = both[draw_pixels(len(both), most)]
     return X[first[both]] - X[second[both]]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spectrawalk.estimators.learner import STAGES, DiffusionLearner, read_learner
-
-__all__ = ["DL", "DLSS", "SRDL", "STAGES", "load"]
+from spectrawalk.estimators.learner import DiffusionLearner, read_learner
 
 
 def load(path: str | Path) -> DiffusionLearner:
@@ -218,6 +216,7 @@ class DL(DiffusionLearner):
     """
 
     _method = "DL"
+    _uses_space = False
 
     def __init__(
         self,

@@ -175,7 +175,7 @@ class PredictionMixin:
         check_is_fitted(self)
         pixels = take_input(self, X, mask, reset=False, at_least=0)
         labels = self._fitted_spectra.labels_for(pixels.spectra, self.labels_[self._mask])
-        return pixels.to_image(labels, -1)
+        return pixels.grid.to_image(labels, -1)
 
 
 def _distinct(

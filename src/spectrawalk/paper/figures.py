@@ -121,12 +121,12 @@ def neighbors_of(
     if radius is None:
         index, _ = neighbors.global_neighbors(spectra, k)
     else:
-        index, _ = neighbors.window_neighbors(spectra, pixels.mask, k, radius)
-    number = neighbors.number_pixels(pixels.mask)[pixel]
+        index, _ = neighbors.window_neighbors(spectra, pixels.grid.mask, k, radius)
+    number = neighbors.number_pixels(pixels.grid.mask)[pixel]
     near = index[number]
     marked = np.zeros(len(spectra), dtype=bool)
     marked[near[near >= 0]] = True
-    image: NDArray[np.bool_] = pixels.to_image(marked, False)
+    image: NDArray[np.bool_] = pixels.grid.to_image(marked, False)
     return image
 
 
