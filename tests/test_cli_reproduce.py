@@ -198,8 +198,8 @@ def test_the_number_of_clusters_can_be_given_and_a_failure_is_a_row(here):
 
 
 def test_a_users_method_joins_by_a_file(here):
-    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-    [example] = [code for code in readme.split("```") if "class Brightness" in code]
+    page = (Path(__file__).parent.parent / "docs/benchmarking.md").read_text(encoding="utf-8")
+    [example] = [code for code in page.split("```") if "class Brightness" in code]
     Path("mine.py").write_text(example.removeprefix("python"))
     arguments = ["benchmark", "field.npy", "--ground-truth", "classes.npy", "--out", "out"]
     arguments += ["--plugin", "mine.py", "--methods", "brightness,hnmf", "--seeds", 1, "--quiet"]
