@@ -3,7 +3,7 @@
 import copy
 import json
 import warnings
-from pathlib import Path
+import weakref
 
 import numba
 import numpy as np
@@ -11,11 +11,14 @@ import pytest
 import rasterio
 from click.testing import CliRunner
 from scipy.ndimage import gaussian_filter
+from sklearn.metrics import adjusted_rand_score
 
 import spectrawalk
-from spectrawalk import SRDL, score
+from spectrawalk import DL, SRDL, score
 from spectrawalk.cli import main
+from spectrawalk.consensus import kmeans, number
 from spectrawalk.consensus.agreement import agreement
+from spectrawalk.consensus.automatic import cluster_automatically
 from spectrawalk.consensus.coassociation import consensus_of, distinct_rows, join_groups
 from spectrawalk.consensus.ensemble import Member, time_for, walked_views
 from spectrawalk.consensus.features import views_of
@@ -24,10 +27,12 @@ from spectrawalk.consensus.leading import trusted_runs
 from spectrawalk.consensus.sensitivity import fragile_parameters
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import FileError, ParameterError
-from spectrawalk.prepare.pixels import Pixels, take_pixels
+from spectrawalk.estimators import learner
+from spectrawalk.prepare.pixels import Pixels, take_input, take_pixels
+from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.prepare.scaling import normalize_spectra
 from spectrawalk.results.confidence import reliability
-from spectrawalk.srdl import density
+from spectrawalk.srdl import density, neighbors
 from spectrawalk.srdl.neighbors import global_neighbors
 
 AUTO = {"radius": "auto", "time": "auto", "n_eigenpairs": "auto"}
@@ -51,7 +56,8 @@ def test_finds_the_classes_of_a_clean_scene(scene, model):
 def test_counts_the_clusters_itself(scene):
     model = SRDL("auto", **AUTO).fit(scene)
     assert model.n_clusters_ == 3
-    assert "3" in model.verdict_
+    assert model.verdict_ == "3, clear"
+    assert model.evidence_.n_clusters == 3
 
 
 def test_surer_pixels_are_right_more_often():
@@ -162,10 +168,76 @@ def test_a_table_has_no_window(scene):
     assert model.n_clusters_ == 3
 
 
-@pytest.mark.parametrize("settings", [{"radius": 4, "n_eigenpairs": 5}, {"time": 20.0}])
-def test_what_is_given_is_kept(scene, settings):
-    model = SRDL(3, **(AUTO | settings)).fit(scene)
-    assert score(scene.ground_truth, model.labels_).oa > 0.9
+def radii_searched(monkeypatch):
+    """Radii of all windows that neighbours are searched in from now on."""
+    radii, search = [], neighbors.window_neighbors
+
+    def listening(X, mask, k, radius, window="square"):
+        radii.append(radius)
+        return search(X, mask, k, radius, window)
+
+    monkeypatch.setattr(neighbors, "window_neighbors", listening)
+    return radii
+
+
+@pytest.mark.parametrize(("radius", "expected"), [("auto", {4, 6, 9}), (10, {7, 10, 15})])
+def test_a_radius_that_is_given_is_the_middle_of_all(scene, monkeypatch, radius, expected):
+    radii = radii_searched(monkeypatch)
+    SRDL(3, radius=radius, time="auto").fit(scene)
+    assert set(radii) == expected
+
+
+def test_a_number_of_eigenpairs_that_is_given_is_kept(scene, model):
+    given = SRDL(3, **(AUTO | {"n_eigenpairs": 7})).fit(scene)
+    assert (len(model.eigenvalues_), len(given.eigenvalues_)) == (3, 7)
+
+
+def test_a_time_that_is_given_is_kept(scene, model):
+    given = SRDL(3, **(AUTO | {"time": 20.0})).fit(scene)
+    assert given.time_ == 20
+    assert model.time_ != 20
+
+
+@pytest.mark.parametrize("settings", [{"radius": "auto"}, {"time": "auto"}])
+def test_a_default_counts_as_not_given(scene, model, settings):
+    one = SRDL(3, **settings).fit(scene)
+    assert one.time_ == model.time_
+    assert np.array_equal(one.labels_, model.labels_)
+    assert np.array_equal(one.confidence_, model.confidence_)
+
+
+def test_the_ensemble_of_dl_does_not_look_at_space(scene):
+    order = np.random.default_rng(0).permutation(scene.mask.size)
+    table = scene.cube.reshape(-1, scene.n_bands)
+    in_place = DL(3, time="auto").fit(scene.cube)
+    shuffled = DL(3, time="auto").fit(table[order].reshape(scene.cube.shape))
+    assert adjusted_rand_score(in_place.labels_.ravel()[order], shuffled.labels_.ravel()) > 0.99
+    assert np.array_equal(in_place.labels_.ravel(), DL(3, time="auto").fit(table).labels_)
+
+
+def test_raw_spectra_are_not_held_during_the_fit(scene, monkeypatch):
+    held = []
+
+    def taking(*args, **kwargs):
+        pixels = take_input(*args, **kwargs)
+        held.append(weakref.ref(pixels.spectra))
+        return pixels
+
+    def looking(*args, **kwargs):
+        assert held[0]() is None
+        held.append("looked")
+        return cluster_automatically(*args, **kwargs)
+
+    monkeypatch.setattr(learner, "take_input", taking)
+    monkeypatch.setattr(learner, "cluster_automatically", looking)
+    SRDL(3, **AUTO).fit(scene)
+    assert held[1:] == ["looked"]
+
+
+def test_kmeans_and_the_number_of_clusters_see_every_column():
+    # Which pixels are drawn must not follow the columns of a square image.
+    for most in (kmeans.SAMPLE, number.SAMPLE):
+        assert len(np.unique(draw_pixels(1_000_000, most) % 1000)) > 950
 
 
 @pytest.mark.parametrize("shape", [(1, 9), (2, 2), (3, 4)])
@@ -194,7 +266,20 @@ def test_answers_correct_the_map(scene):
     assert (model.classes_[model.labels_.ravel()[asked]] == truth[asked]).all()
 
 
-@pytest.mark.parametrize("answers", [{}, {10**6: 1}, {0: None}])
+def test_answers_may_be_names(scene, tmp_path):
+    names = np.array(["", "corn", "soil", "water"])[scene.ground_truth.ravel()]
+    model = SRDL(2, **AUTO).fit(scene)
+    asked = model.query(20)
+    model.refit_with({pixel: str(names[pixel]) for pixel in asked})
+    assert model.classes_.tolist() == ["corn", "soil", "water"]
+    assert (model.classes_[model.labels_.ravel()[asked]] == names[asked]).all()
+    model.save(tmp_path / "model.npz")
+    assert spectrawalk.load(tmp_path / "model.npz").classes_.tolist() == model.classes_.tolist()
+
+
+@pytest.mark.parametrize(
+    "answers", [{}, {10**6: 1}, {0: None}, {0: ""}, {0: 1.5}, {"corn": 1}, {0: 1, 1: "corn"}]
+)
 def test_useless_answers_are_refused(model, answers):
     with pytest.raises(ParameterError, match="answers"):
         model.refit_with(answers)
@@ -426,8 +511,6 @@ def test_command_line_leaves_the_other_to_the_family_too(scene, here, option):
     result = CliRunner().invoke(main, [*arguments, "-o", "out", "--no-report", "--quiet"])
     assert result.exit_code == 0, result.output
     assert "by views of the spectra and a walk on them: " in result.output
-    parameters = json.loads(Path("out/run.json").read_text())["parameters"]
-    assert (parameters["radius"], parameters["time"]) == ("auto", "auto")
     with rasterio.open("out/confidence.tif") as file:
         written = file.read(1)
     assert np.array_equal(written, SRDL(3, **AUTO).fit(scene.cube).confidence_)

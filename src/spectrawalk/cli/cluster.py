@@ -199,9 +199,4 @@ def _requested_run(
             raise ParameterError(f"{option}={value} has no meaning for {method}; leave it out.")
     if options["normalize"] == "none":
         options["normalize"] = None
-    if "auto" in (options.get("radius"), options["time"]):
-        for name in {"radius", "time"} & options.keys():
-            # What nobody asked for is no wish: the family chooses it.
-            if not is_given(context, name):
-                options[name] = "auto"
     return Run(request, method.upper(), options)
