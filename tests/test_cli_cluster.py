@@ -22,8 +22,8 @@ from PIL import Image
 
 import spectrawalk
 from spectrawalk import SRDL
-from spectrawalk.cli.outputs import expected_results
 from spectrawalk.estimators import STAGES
+from spectrawalk.report.file_names import run_files
 from spectrawalk.results.palette import cluster_colors
 
 
@@ -41,7 +41,7 @@ def test_cluster_writes_labels_map_and_overview(cube, here):
     np.testing.assert_array_equal(pixels, cluster_colors(3)[expected])
     with Image.open("new/folder/overview.png") as picture:
         assert picture.width == 1800
-    assert {file.name for file in Path("new/folder").iterdir()} == set(expected_results())
+    assert {file.name for file in Path("new/folder").iterdir()} == set(run_files())
 
 
 def test_cluster_sums_up_what_it_found(cube, here):
@@ -126,7 +126,7 @@ def test_a_picture_that_cannot_be_drawn_is_left_out(cube, here, monkeypatch):
     result = run("cluster", "field.npy", "-k", 3, "-o", "out", "--save-model", *PICTURES)
     assert result.exit_code == 0, result.output
     assert "overview.png was left out: it could not be made (no ink)." in result.stdout
-    expected = {*expected_results(), "model.npz"} - {"overview.png"}
+    expected = {*run_files(), "model.npz"} - {"overview.png"}
     assert {file.name for file in Path("out").iterdir()} == expected
 
 
@@ -152,11 +152,11 @@ def test_a_value_for_no_data_is_masked_and_counted(cube, here):
     hint = "5 pixels are -9999 in every band; if that means no data, give --nodata -9999\n"
     assert hint in run(*arguments).stdout
     result = run(*arguments, "--nodata", -9999)
-    assert "6 pixels are masked and get no label (6 of the value for no data)" in result.stdout
+    assert "6 pixels are masked and get no label (6 at the no-data value)" in result.stdout
     assert hint not in result.stdout
     assert (np.load("out/labels.npy") == 0).sum() == 6
     result = run(*arguments, "--nodata", -9999, "--crop", "0:20,4:16")
-    assert "1 pixel is masked and gets no label (1 of the value for no data)" in result.stdout
+    assert "1 pixel is masked and gets no label (1 at the no-data value)" in result.stdout
     assert hint not in run(*arguments, "--crop", "1:20,0:16").stdout
 
 
@@ -297,7 +297,7 @@ def test_without_matplotlib_the_picture_is_left_out_and_the_rest_written(cube, h
     done = run_python(code)
     assert done.returncode == 0, done.stderr
     assert 'pip install "spectrawalk[figures]"' in done.stdout
-    expected = set(expected_results()) - {"overview.png", "report.html"}
+    expected = set(run_files()) - {"overview.png", "report.html"}
     assert {file.name for file in Path("out").iterdir()} == expected
 
 

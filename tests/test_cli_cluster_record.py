@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 import spectrawalk
 from spectrawalk.cli import main
-from spectrawalk.cli.outputs import RESULTS, expected_results
 from spectrawalk.io.run_record import read_record, sha256_of
+from spectrawalk.report.file_names import RESULTS, run_files
 
 SMALL = ["--neighbors", "20", "--eigenpairs", "5", "--quiet", "--no-report"]
 
@@ -186,11 +186,11 @@ def test_a_dry_run_tells_and_writes_nothing(field):
     assert "field: 20 x 16 pixels, 10 bands, 320 pixels to cluster" in told
     assert "SRDL: auto clusters, window radius 8, 20 neighbours, sigma 1" in told
     assert "nothing was written; a run would write to 'out':" in told
-    assert ", ".join(expected_results()) in told.replace("\n", " ")
+    assert ", ".join(run_files([])) in told.replace("\n", " ")
     assert not Path("out").exists()
     plan = json.loads(succeed("cluster", field, "--dry-run", "--json", *SMALL))
     assert plan["image"]["valid_pixels"] == 320
-    assert plan["would_write"] == expected_results()
+    assert plan["would_write"] == run_files([])
 
 
 def test_a_dry_run_finds_what_is_wrong(field):
@@ -296,3 +296,11 @@ def test_a_folder_that_takes_no_file_is_refused_in_one_sentence(field):
     assert "output folder '/proc/out' cannot be written to" in refuse(
         "cluster", field, "-o", "/proc/out"
     )
+
+
+@pytest.mark.parametrize("options", [(), ("--no-report",), ("--save-model",)])
+def test_a_dry_run_lists_just_the_files_that_a_run_writes(field, options):
+    small = [each for each in SMALL if each != "--no-report"]
+    plan = json.loads(succeed("cluster", field, "--dry-run", "--json", *options, *small))
+    succeed("cluster", field, "-o", "out", *options, *small)
+    assert {path.name for path in Path("out").iterdir()} == set(plan["would_write"])

@@ -13,6 +13,7 @@ import spectrawalk
 from spectrawalk import SRDL
 from spectrawalk.cli.console import BarClock, StageClock
 from spectrawalk.cli.report import describe_clusters, describe_scene
+from spectrawalk.results.result import Result
 
 
 def test_a_terminal_with_colors_shows_them(cube):
@@ -23,7 +24,7 @@ def test_a_terminal_with_colors_shows_them(cube):
     for color_system, shown in (("truecolor", True), (None, False)):
         file = StringIO()
         console = Console(file=file, force_terminal=True, color_system=color_system)
-        describe_clusters(console, scene, model)
+        describe_clusters(console, Result.of_fit(scene, model))
         assert ("\x1b[48;2;0;114;178m" in file.getvalue()) is shown
         assert "#0072b2" in file.getvalue()
 

@@ -83,4 +83,5 @@ def made_up_model(sizes, **changes):
     ],
 )
 def test_doubtful_results_are_called_so(model, expected):
-    assert find_doubts(model) == expected
+    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
+    assert find_doubts(model, sizes) == expected

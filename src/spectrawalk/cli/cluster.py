@@ -9,18 +9,12 @@ import click
 
 from spectrawalk.cli.naming import naming_options
 from spectrawalk.cli.options import IntegerOrAuto, NumberOrAuto
-from spectrawalk.cli.outputs import (
-    MODEL,
-    OVERVIEW,
-    RECORD,
-    REPORT,
-    RESULTS,
-    output_folder,
-)
+from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest, given_options, is_given
 from spectrawalk.errors import ParameterError
+from spectrawalk.report.file_names import MODEL, OVERVIEW, RECORD, REPORT, RESULTS
 
 # Parameters that a method lacks: DL has neither a window nor a consensus.
 _LACKS = {"srdl": (), "dlss": ("radius",), "dl": ("radius", "consensus_radius")}
@@ -166,13 +160,13 @@ def cluster(
     """
     with naming_options(context.command):
         run = _requested_run(context, source, record_file, options)
+        extras = [MODEL] * save_model + [OVERVIEW, REPORT] * (not no_report)
         if dry_run:
-            run.tell_plan(folder, quiet=quiet, as_json=as_json)
+            run.tell_plan(folder, extras, quiet=quiet, as_json=as_json)
             return
         if folder is None:
             raise click.UsageError("Missing option '-o': give a folder for the results.", context)
         with output_folder(folder, RESULTS, overwrite=overwrite):
-            extras = [MODEL] * save_model + [OVERVIEW, REPORT] * (not no_report)
             run.carry_out(folder, extras, quiet=quiet, as_json=as_json, force=force)
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spectrawalk.cli.console import results_console, say, watch
-from spectrawalk.cli.outputs import RESULTS, output_folder, write_results
+from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import METHODS, Run
 from spectrawalk.cli.scene_request import NO_PREPARATION, SceneRequest
 from spectrawalk.errors import SceneNotFoundError
-from spectrawalk.results.captions import describe_settings
+from spectrawalk.report.file_names import RESULTS
 
 if TYPE_CHECKING:
     from spectrawalk import Scene
@@ -57,6 +57,8 @@ def _demo(folder: Path, quiet: bool) -> None:
     import spectrawalk
     from spectrawalk.cli import report
     from spectrawalk.paper.published import PUBLISHED
+    from spectrawalk.report.run_folder import write_results
+    from spectrawalk.results.result import Result
 
     console, started = results_console(), datetime.now(UTC)
     with watch("loading", quiet=quiet):
@@ -72,15 +74,15 @@ def _demo(folder: Path, quiet: bool) -> None:
         with watch(method, quiet=quiet) as clocks[method]:
             models[method] = estimator.fit(scene)
         scores[method] = spectrawalk.score(scene.ground_truth, models[method].labels_)
-    model, agreement = models["SRDL"], scores["SRDL"]
     with watch("writing", quiet=quiet):
-        record = run.record(scene, inputs, model, agreement, started, clocks["SRDL"])
-        files, remarks = write_results(folder, scene, model, agreement, record)
+        result = Result.of_fit(scene, models["SRDL"])
+        record = run.record(result, inputs, started, clocks["SRDL"])
+        files, remarks = write_results(folder, result, record)
 
-    say(console, f"with the settings of the paper, {describe_settings(model)}")
+    say(console, f"with the settings of the paper, {result.settings}")
     paper = {method: PUBLISHED[method.lower(), SCENE] for method in METHODS}
     report.compare_with_paper(console, scores, paper)
-    report.describe_clusters(console, scene, model, agreement)
+    report.describe_clusters(console, result)
     report.describe_time(console, clocks)
     say(console)
     report.describe_files(console, files, remarks)

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import sys
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import numpy as np
 
 from spectrawalk import __version__
 from spectrawalk.errors import FileError
+from spectrawalk.results.model import EnsembleModel
+from spectrawalk.results.result import Result
 from spectrawalk.scene import Scene
 
 RECORD_FORMAT = 1
@@ -128,3 +131,22 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     return str(value)
+
+
+def outcome(result: Result) -> dict[str, Any]:
+    """What a run found, as plain values: its part of the record."""
+    scores = None if result.scores is None else asdict(result.scores)
+    found: dict[str, Any] = {"n_clusters": result.n_clusters, "sizes": result.sizes.tolist()}
+    if result.predicted:
+        return found | {"unlike_the_fit": int(result.unlike.sum()), "scores": scores}
+    model = result.model
+    ensemble = model if isinstance(model, EnsembleModel) else None
+    return found | {
+        "n_eigenpairs": len(model.eigenvalues_),
+        "graph_components": model.n_components_,
+        "exact_density": bool(model.exact_density_),
+        "verdict": None if ensemble is None else ensemble.verdict_,
+        "number_of_clusters": result.choice,
+        "warnings": result.doubts,
+        "scores": scores,
+    }

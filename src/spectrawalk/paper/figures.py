@@ -21,8 +21,8 @@ from spectrawalk.report.figures import (
     draw_map,
     figure_and_patch,
     paint_classes,
-    principal_component,
 )
+from spectrawalk.results.components import first_component
 from spectrawalk.results.palette import NO_DATA, Color, class_colors, cluster_colors
 from spectrawalk.results.scores import score
 from spectrawalk.scene import Scene
@@ -58,7 +58,7 @@ def draw_scene(scene: Scene) -> Figure:
     figure = new_figure(figsize=(9, 1.7 + 4.2 * min(rows / cols, 1.6)), layout="constrained")
     left, right = figure.subplots(1, 2)
     of_class = colors_of_classes(scene)
-    _draw_in_shape(left, principal_component(scene), "First principal component")
+    _draw_in_shape(left, first_component(scene), "First principal component")
     _draw_in_shape(right, paint_classes(_truth(scene), of_class), "Ground truth")
     _add_legend(figure, _class_entries(scene, of_class))
     figure.suptitle(f"{_describe(scene)}, {scene.n_bands} bands", fontsize=12)
@@ -85,7 +85,7 @@ def draw_neighbors(
     figure = new_figure(figsize=(9, 1.8 + 8.4 * min(rows / cols, 1.6)), layout="constrained")
     (top_left, top_right), (left, right) = figure.subplots(2, 2)
     of_class = colors_of_classes(scene)
-    brightness = principal_component(scene)
+    brightness = first_component(scene)
     _draw_in_shape(top_left, brightness, "First principal component")
     _draw_in_shape(top_right, paint_classes(_truth(scene), of_class), "Ground truth")
     for ax, r in ((left, None), (right, radius)):

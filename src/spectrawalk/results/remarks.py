@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.results.captions import count
+from spectrawalk.results.model import EnsembleModel, FittedModel
 from spectrawalk.srdl.modes import find_modes
 
 _CLEAR = 1.5  # a drop this many times the next one speaks for itself
@@ -15,12 +14,12 @@ _NEARLY_ALL = 0.9  # of the pixels in one cluster
 _VERY_FEW = 5  # pixels in a cluster
 
 
-def explain_choice(model: Any) -> str:
+def explain_choice(model: FittedModel) -> str:
     """Say how the number of clusters was found; nothing if it was given.
 
     The automatic mode has a verdict of its own, which does not come from D_t, in either case.
     """
-    if hasattr(model, "verdict_"):
+    if isinstance(model, EnsembleModel):
         return f"number of clusters, by views of the spectra and a walk on them: {model.verdict_}"
     if model.n_clusters != "auto":
         return ""
@@ -62,9 +61,11 @@ def explain_number(ratios: NDArray[np.float64], n_clusters: int, max_clusters: i
     return told
 
 
-def find_doubts(model: Any) -> list[str]:
-    """Sentences about what may be amiss with a result, and what to try."""
-    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
+def find_doubts(model: FittedModel, sizes: NDArray[np.intp]) -> list[str]:
+    """Sentences about what may be amiss with a result, and what to try.
+
+    `sizes` are the pixels of each cluster.
+    """
     advice = f"try another {'--neighbors' if model.radius is None else '--radius'} or -k"
     doubts = []
     if len(sizes) > 1 and sizes.max() > _NEARLY_ALL * sizes.sum():
@@ -83,4 +84,4 @@ def find_doubts(model: Any) -> list[str]:
         doubts.append(
             "the density comes from a limited search, as the scene is large; labels hardly change"
         )
-    return doubts + getattr(model, "warnings_", [])
+    return doubts + (model.warnings_ if isinstance(model, EnsembleModel) else [])

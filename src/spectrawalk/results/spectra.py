@@ -26,8 +26,10 @@ class ClusterSpectrum(NamedTuple):
     deviation: Row
 
 
-def cluster_spectra(scene: Scene, labels: NDArray[np.integer]) -> list[ClusterSpectrum]:
-    """Mean spectrum of each cluster and its standard deviation.
+def cluster_spectra(
+    scene: Scene, labels: NDArray[np.integer], n_clusters: int | None = None
+) -> list[ClusterSpectrum]:
+    """Mean spectrum of each cluster and its standard deviation; NaN for one without pixels.
 
     Examples
     --------
@@ -37,8 +39,9 @@ def cluster_spectra(scene: Scene, labels: NDArray[np.integer]) -> list[ClusterSp
     >>> cluster_spectra(scene, np.array([[0, 0]]))
     [ClusterSpectrum(mean=array([2., 2.]), deviation=array([1., 0.]))]
     """
-    n_clusters = int(labels.max()) + 1
+    n_clusters = int(labels.max()) + 1 if n_clusters is None else n_clusters
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)[:, np.newaxis]
+    sizes = np.where(sizes > 0, sizes, np.nan)  # of a prediction some may be empty
     means = np.zeros((n_clusters, scene.n_bands))
     for spectra, cluster in in_blocks(scene, labels):
         means += _sums(spectra, cluster, n_clusters)

@@ -50,6 +50,23 @@ def to_wkt(crs: Any) -> str | None:
         return None
 
 
+def crs_name(crs: str) -> str:
+    """Name of a coordinate reference system, or its text where it has none.
+
+    Examples
+    --------
+    >>> crs_name("EPSG:32616")
+    'WGS 84 / UTM zone 16N'
+    """
+    from rasterio.crs import CRS
+    from rasterio.errors import CRSError
+
+    try:
+        return str(CRS.from_user_input(crs).to_dict(projjson=True).get("name") or crs)
+    except CRSError:
+        return crs
+
+
 def parse_map_info(parts: Sequence[str]) -> tuple[Transform | None, str | None]:
     """Read ``map info`` of an ENVI header.
 
