@@ -10,9 +10,11 @@ from click.testing import CliRunner
 import spectrawalk
 from spectrawalk.cli import main
 
-PICTURES = ["--neighbors", "20", "--eigenpairs", "5", "--quiet"]
-SMALL = ["--no-report", *PICTURES]
+LOUD_PICTURES = ["--neighbors", "20", "--eigenpairs", "5"]
+LOUD = ["--no-report", *LOUD_PICTURES]
 """Options of `cluster` for images of a few hundred pixels, in a hurry."""
+PICTURES, SMALL = [*LOUD_PICTURES, "--quiet"], [*LOUD, "--quiet"]
+"""The same for tests that do not look at what is printed, or at errors only."""
 
 
 def run(*args):

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 import rasterio
 from click.testing import CliRunner
+from command_line import LOUD, SMALL
 
 import spectrawalk
 from spectrawalk.cli import main
 from spectrawalk.cli.outputs import RESULTS, expected_results
 from spectrawalk.io.run_record import read_record, sha256_of
-
-SMALL = ["--neighbors", "20", "--eigenpairs", "5", "--quiet", "--no-report"]
 
 
 @pytest.fixture
@@ -166,10 +165,10 @@ def test_a_repeated_run_takes_no_other_settings(field):
 
 
 def test_a_record_of_another_version_is_remarked_upon(field):
-    succeed("cluster", field, "-k", 3, "-o", "out", *SMALL)
+    succeed("cluster", field, "-k", 3, "-o", "out", *LOUD)
     record = json.loads(Path("out/run.json").read_bytes())
     Path("run.json").write_text(json.dumps(record | {"spectrawalk": "0.0.9"}))
-    told = succeed("cluster", "--from-record", "run.json", "-o", "again", "--quiet", "--no-report")
+    told = succeed("cluster", "--from-record", "run.json", "-o", "again", "--no-report")
     assert "the record is of spectrawalk 0.0.9" in told
 
 
@@ -182,13 +181,13 @@ def test_json_is_the_record_and_nothing_else(field):
 
 
 def test_a_dry_run_tells_and_writes_nothing(field):
-    told = succeed("cluster", field, "--dry-run", "-o", "out", *SMALL)
+    told = succeed("cluster", field, "--dry-run", "-o", "out", *LOUD)
     assert "field: 20 x 16 pixels, 10 bands, 320 pixels to cluster" in told
     assert "SRDL: auto clusters, window radius 8, 20 neighbours, sigma 1" in told
     assert "nothing was written; a run would write to 'out':" in told
     assert ", ".join(expected_results()) in told.replace("\n", " ")
     assert not Path("out").exists()
-    plan = json.loads(succeed("cluster", field, "--dry-run", "--json", *SMALL))
+    plan = json.loads(succeed("cluster", field, "--dry-run", "--json", *LOUD))
     assert plan["image"]["valid_pixels"] == 320
     assert plan["would_write"] == expected_results()
 
@@ -216,17 +215,17 @@ def test_bands_are_chosen_in_nanometres(field, cube):
         raster.write(np.moveaxis(cube, 2, 0))
         for band in range(10):
             raster.update_tags(band + 1, wavelength=str(1000 + 50 * band), wavelength_units="nm")
-    told = succeed("cluster", "field.tif", "-k", 3, "-o", "out", *SMALL)
+    told = succeed("cluster", "field.tif", "-k", 3, "-o", "out", *LOUD)
     assert "3 bands are left out: water vapour, 1350 to 1450 nm" in told
     areas = told
     record = read_record("out/run.json")
     assert record["image"]["bands"] == 7
     told = succeed(
         "cluster", "field.tif", "-k", 3, "-o", "narrow", "--wavelengths", "1000:1150",
-        "--wavelengths", "1400:1450", "--water-bands", "keep", *SMALL,
+        "--wavelengths", "1400:1450", "--water-bands", "keep", *LOUD,
     )  # fmt: skip
     assert read_record("narrow/run.json")["preparation"]["kept_bands"] == [0, 1, 2, 3, 8, 9]
-    succeed("cluster", "field.tif", "-k", 3, "-o", "all", "--no-preparation", *SMALL)
+    succeed("cluster", "field.tif", "-k", 3, "-o", "all", "--no-preparation", *LOUD)
     assert read_record("all/run.json")["image"]["bands"] == 10
     sizes = np.bincount(np.load("out/labels.npy").ravel())[1:]
     for size in sizes:

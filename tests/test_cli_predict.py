@@ -51,7 +51,7 @@ def test_another_scene_is_labelled_and_the_unknown_left_out(model, cube):
     strange = cube.copy()
     strange[0, :5] = strange[0, :5, ::-1] ** 3
     write_geotiff("other.tif", strange, WAVELENGTHS)
-    result = run("model.npz", "other.tif", "-o", "out", "--quiet")
+    result = run("model.npz", "other.tif", "-o", "out")
     assert result.exit_code == 0, result.output
     expected = model.predict(strange)
     assert (expected[0, :5] == -1).all()

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import SMALL, environment, run_python, start
+from command_line import LOUD, environment, run_python, start
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
 
-RUN = ["cluster", "field.npy", "-k", "3", "-o", "out", *SMALL]
-RUN.remove("--quiet")
+RUN = ["cluster", "field.npy", "-k", "3", "-o", "out", *LOUD]
 
 
 def in_shell(command, redirection, **variables):

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -19,6 +19,8 @@ from spectrawalk.errors import SpectrawalkError
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
 TERMINATED = 143  # and for one that `kill` ended
@@ -142,11 +144,20 @@ class _Signals:
 _signals = _Signals()
 
 
-def results_console() -> Console:
-    """Where results go: plain text when stdout is not a terminal."""
+def quiet_option(*, json: bool = False) -> Callable[[_Command], _Command]:
+    """Make the option ``--quiet``, which means the same for every command.
+
+    `json`: whether the command has ``--json``.
+    """
+    still = "; --json still prints its JSON" if json else ""
+    return click.option("--quiet", is_flag=True, help=f"Print nothing but errors{still}.")
+
+
+def results_console(*, quiet: bool = False) -> Console:
+    """Where results go: plain text when stdout is not a terminal, nowhere if `quiet`."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False)
+    return Console(highlight=False, markup=False, quiet=quiet)
 
 
 def say(console: Console, sentence: str = "") -> None:

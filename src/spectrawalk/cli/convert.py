@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spectrawalk.cli.console import results_console, say, watch
+from spectrawalk.cli.console import quiet_option, results_console, say, watch
 from spectrawalk.cli.naming import naming_options
 from spectrawalk.cli.options import Crop
 from spectrawalk.cli.scene_options import reading_options
@@ -35,7 +35,7 @@ Examples:
     help="Write only these rows and columns, counted from 0, the last ones left out.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quiet_option()
 @click.pass_context
 def convert(
     context: click.Context,
@@ -67,7 +67,7 @@ def convert(
                 scene = _read(request, crop)
             with watch("writing", quiet=quiet):
                 written = write_scene(target, scene, overwrite=overwrite)
-    console = results_console()
+    console = results_console(quiet=quiet)
     rows, cols = scene.shape
     masked = scene.mask.size - scene.n_valid
     say(

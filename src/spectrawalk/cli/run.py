@@ -73,7 +73,7 @@ class Run:
             plan = self._about(scene) | {"forecast": forecast, "would_write": expected_results()}
             click.echo(record_json(plan), nl=False)
             return
-        console = results_console()
+        console = results_console(quiet=quiet)
         report.describe_scene(console, scene)
         say(console, describe_settings(self.estimator()))
         report.describe_forecast(console, forecast)
@@ -93,8 +93,7 @@ class Run:
             estimator = self.estimator()
         with watch("reading", quiet=quiet):
             scene, inputs = self.load()
-        console = results_console()
-        console.quiet = as_json
+        console = results_console(quiet=quiet or as_json)
         report.describe_scene(console, scene)
         report.describe_forecast(console, report.forecast(scene, estimator.get_params()))
         with (
