@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import rasterio
 from click.testing import CliRunner
-from command_line import LOUD, SMALL
+from command_line import LOUD, LOUD_PICTURES, SMALL, run_python
 
 import spectrawalk
 from spectrawalk.cli import main
@@ -185,11 +185,41 @@ def test_a_dry_run_tells_and_writes_nothing(field):
     assert "field: 20 x 16 pixels, 10 bands, 320 pixels to cluster" in told
     assert "SRDL: auto clusters, window radius 8, 20 neighbours, sigma 1" in told
     assert "nothing was written; a run would write to 'out':" in told
-    assert ", ".join(expected_results()) in told.replace("\n", " ")
+    assert told.splitlines()[-1] == "  " + ", ".join(expected_results([]))
     assert not Path("out").exists()
     plan = json.loads(succeed("cluster", field, "--dry-run", "--json", *LOUD))
     assert plan["image"]["valid_pixels"] == 320
-    assert plan["would_write"] == expected_results()
+    assert plan["would_write"] == expected_results([])
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--no-report"], ["--save-model"], ["--no-report", "--save-model"]], ids=str
+)
+def test_a_dry_run_lists_exactly_what_a_run_writes(options, field):
+    arguments = ["cluster", field, "-k", 3, "-o", "out", *options, *LOUD_PICTURES]
+    told = succeed(*arguments, "--dry-run")
+    listed = told.splitlines()[-1].strip().split(", ")
+    plan = json.loads(succeed(*arguments, "--dry-run", "--json"))
+    assert not Path("out").exists()
+    succeed(*arguments)
+    written = {file.name for file in Path("out").iterdir()}
+    assert set(listed) == set(plan["would_write"]) == written
+    assert len(listed) == len(written)
+
+
+def test_a_dry_run_does_not_promise_pictures_that_cannot_be_drawn(field):
+    arguments = [*map(str, ["cluster", field, "-k", 3, "-o", "out", *LOUD_PICTURES])]
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from spectrawalk.cli import main\n"
+        f"main({arguments} + sys.argv[1:])"
+    )
+    told = run_python(code.replace("sys.argv[1:]", "['--dry-run']")).stdout
+    assert run_python(code).returncode == 0
+    listed = told.splitlines()[-1].strip().split(", ")
+    assert set(listed) == {file.name for file in Path("out").iterdir()}
+    assert "overview.png" not in listed
+    assert "report.html" not in listed
 
 
 def test_a_dry_run_finds_what_is_wrong(field):

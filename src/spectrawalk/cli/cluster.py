@@ -167,13 +167,13 @@ def cluster(
     """
     with naming_options(context.command):
         run = _requested_run(context, source, record_file, options)
+        extras = [MODEL] * save_model + [OVERVIEW, REPORT] * (not no_report)
         if dry_run:
-            run.tell_plan(folder, quiet=quiet, as_json=as_json)
+            run.tell_plan(folder, extras, quiet=quiet, as_json=as_json)
             return
         if folder is None:
             raise click.UsageError("Missing option '-o': give a folder for the results.", context)
         with output_folder(folder, RESULTS, overwrite=overwrite):
-            extras = [MODEL] * save_model + [OVERVIEW, REPORT] * (not no_report)
             run.carry_out(folder, extras, quiet=quiet, as_json=as_json, force=force)
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spectrawalk.errors import FileError
+from spectrawalk.errors import FileError, MissingDependencyError
 
 if TYPE_CHECKING:
     from spectrawalk import Scene, Scores
@@ -96,9 +96,24 @@ def _remove_empty(folders: Sequence[Path]) -> None:
         each.rmdir()
 
 
-def expected_results() -> list[str]:
-    """Files that a run writes if nothing hinders it, the model left out."""
-    return [name for name in RESULTS if name != MODEL]
+def expected_results(extras: Sequence[str]) -> list[str]:
+    """Files that a run writes; `extras` are those that are wanted and not always there."""
+    drawn = {OVERVIEW, REPORT}
+    left_out = {*drawn, MODEL} - set(extras)
+    if not left_out >= drawn and not _can_draw():
+        left_out |= drawn
+    return [name for name in RESULTS if name not in left_out]
+
+
+def _can_draw() -> bool:
+    """Whether the library for figures is installed."""
+    from spectrawalk.report.figures import figure_and_patch
+
+    try:
+        figure_and_patch()
+    except MissingDependencyError:
+        return False
+    return True
 
 
 def write_results(

@@ -59,18 +59,21 @@ class Run:
             )
         return cls(request, record["method"], record["parameters"], record)
 
-    def tell_plan(self, folder: Path | None, *, quiet: bool, as_json: bool) -> None:
-        """Read the scene and print what would be done with it."""
+    def tell_plan(
+        self, folder: Path | None, extras: Sequence[str], *, quiet: bool, as_json: bool
+    ) -> None:
+        """Read the scene and print what would be done with it; see :meth:`carry_out`."""
         from spectrawalk.cli import report
 
         self.estimator()
         with watch("reading", quiet=quiet):
             scene, _ = self.load()
         forecast = report.forecast(scene, self.estimator().get_params())
+        files = expected_results(extras)
         if as_json:
             from spectrawalk.io.run_record import record_json
 
-            plan = self._about(scene) | {"forecast": forecast, "would_write": expected_results()}
+            plan = self._about(scene) | {"forecast": forecast, "would_write": files}
             click.echo(record_json(plan), nl=False)
             return
         console = results_console(quiet=quiet)
@@ -79,7 +82,7 @@ class Run:
         report.describe_forecast(console, forecast)
         where = "the folder of -o" if folder is None else f"'{folder}'"
         say(console, f"nothing was written; a run would write to {where}:")
-        say(console, "  " + ", ".join(expected_results()))
+        say(console, "  " + ", ".join(files))
 
     def carry_out(
         self, folder: Path, extras: Sequence[str], *, quiet: bool, as_json: bool, force: bool
