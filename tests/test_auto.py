@@ -508,7 +508,7 @@ def test_without_a_window_the_family_has_none(scene):
 def test_command_line_leaves_the_other_to_the_family_too(scene, here, option):
     np.save("cube.npy", scene.cube)
     arguments = ["cluster", "cube.npy", "-k", "3", option, "auto"]
-    result = CliRunner().invoke(main, [*arguments, "-o", "out", "--no-report", "--quiet"])
+    result = CliRunner().invoke(main, [*arguments, "-o", "out", "--no-report"])
     assert result.exit_code == 0, result.output
     assert "by views of the spectra and a walk on them: " in result.output
     with rasterio.open("out/confidence.tif") as file:

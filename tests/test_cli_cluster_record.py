@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import rasterio
 from click.testing import CliRunner
+from command_line import LOUD, LOUD_PICTURES, SMALL, run_python
 
 import spectrawalk
 from spectrawalk.cli import main
 from spectrawalk.io.run_record import read_record, sha256_of
-from spectrawalk.report.file_names import RESULTS, run_files
-
-SMALL = ["--neighbors", "20", "--eigenpairs", "5", "--quiet", "--no-report"]
+from spectrawalk.report.file_names import RESULTS
+from spectrawalk.report.run_folder import run_files
 
 
 @pytest.fixture
@@ -166,10 +166,10 @@ def test_a_repeated_run_takes_no_other_settings(field):
 
 
 def test_a_record_of_another_version_is_remarked_upon(field):
-    succeed("cluster", field, "-k", 3, "-o", "out", *SMALL)
+    succeed("cluster", field, "-k", 3, "-o", "out", *LOUD)
     record = json.loads(Path("out/run.json").read_bytes())
     Path("run.json").write_text(json.dumps(record | {"spectrawalk": "0.0.9"}))
-    told = succeed("cluster", "--from-record", "run.json", "-o", "again", "--quiet", "--no-report")
+    told = succeed("cluster", "--from-record", "run.json", "-o", "again", "--no-report")
     assert "the record is of spectrawalk 0.0.9" in told
 
 
@@ -182,15 +182,45 @@ def test_json_is_the_record_and_nothing_else(field):
 
 
 def test_a_dry_run_tells_and_writes_nothing(field):
-    told = succeed("cluster", field, "--dry-run", "-o", "out", *SMALL)
+    told = succeed("cluster", field, "--dry-run", "-o", "out", *LOUD)
     assert "field: 20 x 16 pixels, 10 bands, 320 pixels to cluster" in told
     assert "SRDL: auto clusters, window radius 8, 20 neighbours, sigma 1" in told
     assert "nothing was written; a run would write to 'out':" in told
-    assert ", ".join(run_files([])) in told.replace("\n", " ")
+    assert told.splitlines()[-1] == "  " + ", ".join(run_files([]))
     assert not Path("out").exists()
-    plan = json.loads(succeed("cluster", field, "--dry-run", "--json", *SMALL))
+    plan = json.loads(succeed("cluster", field, "--dry-run", "--json", *LOUD))
     assert plan["image"]["valid_pixels"] == 320
     assert plan["would_write"] == run_files([])
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--no-report"], ["--save-model"], ["--no-report", "--save-model"]], ids=str
+)
+def test_a_dry_run_lists_exactly_what_a_run_writes(options, field):
+    arguments = ["cluster", field, "-k", 3, "-o", "out", *options, *LOUD_PICTURES]
+    told = succeed(*arguments, "--dry-run")
+    listed = told.splitlines()[-1].strip().split(", ")
+    plan = json.loads(succeed(*arguments, "--dry-run", "--json"))
+    assert not Path("out").exists()
+    succeed(*arguments)
+    written = {file.name for file in Path("out").iterdir()}
+    assert set(listed) == set(plan["would_write"]) == written
+    assert len(listed) == len(written)
+
+
+def test_a_dry_run_does_not_promise_pictures_that_cannot_be_drawn(field):
+    arguments = [*map(str, ["cluster", field, "-k", 3, "-o", "out", *LOUD_PICTURES])]
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from spectrawalk.cli import main\n"
+        f"main({arguments} + sys.argv[1:])"
+    )
+    told = run_python(code.replace("sys.argv[1:]", "['--dry-run']")).stdout
+    assert run_python(code).returncode == 0
+    listed = told.splitlines()[-1].strip().split(", ")
+    assert set(listed) == {file.name for file in Path("out").iterdir()}
+    assert "overview.png" not in listed
+    assert "report.html" not in listed
 
 
 def test_a_dry_run_finds_what_is_wrong(field):
@@ -216,17 +246,17 @@ def test_bands_are_chosen_in_nanometres(field, cube):
         raster.write(np.moveaxis(cube, 2, 0))
         for band in range(10):
             raster.update_tags(band + 1, wavelength=str(1000 + 50 * band), wavelength_units="nm")
-    told = succeed("cluster", "field.tif", "-k", 3, "-o", "out", *SMALL)
+    told = succeed("cluster", "field.tif", "-k", 3, "-o", "out", *LOUD)
     assert "3 bands are left out: water vapour, 1350 to 1450 nm" in told
     areas = told
     record = read_record("out/run.json")
     assert record["image"]["bands"] == 7
     told = succeed(
         "cluster", "field.tif", "-k", 3, "-o", "narrow", "--wavelengths", "1000:1150",
-        "--wavelengths", "1400:1450", "--water-bands", "keep", *SMALL,
+        "--wavelengths", "1400:1450", "--water-bands", "keep", *LOUD,
     )  # fmt: skip
     assert read_record("narrow/run.json")["preparation"]["kept_bands"] == [0, 1, 2, 3, 8, 9]
-    succeed("cluster", "field.tif", "-k", 3, "-o", "all", "--no-preparation", *SMALL)
+    succeed("cluster", "field.tif", "-k", 3, "-o", "all", "--no-preparation", *LOUD)
     assert read_record("all/run.json")["image"]["bands"] == 10
     sizes = np.bincount(np.load("out/labels.npy").ravel())[1:]
     for size in sizes:
@@ -296,11 +326,3 @@ def test_a_folder_that_takes_no_file_is_refused_in_one_sentence(field):
     assert "output folder '/proc/out' cannot be written to" in refuse(
         "cluster", field, "-o", "/proc/out"
     )
-
-
-@pytest.mark.parametrize("options", [(), ("--no-report",), ("--save-model",)])
-def test_a_dry_run_lists_just_the_files_that_a_run_writes(field, options):
-    small = [each for each in SMALL if each != "--no-report"]
-    plan = json.loads(succeed("cluster", field, "--dry-run", "--json", *options, *small))
-    succeed("cluster", field, "-o", "out", *options, *small)
-    assert {path.name for path in Path("out").iterdir()} == set(plan["would_write"])

@@ -5,7 +5,7 @@ from io import StringIO
 
 import numpy as np
 from command_line import (
-    SMALL,
+    LOUD,
     run,
 )
 
@@ -32,7 +32,7 @@ def test_a_terminal_with_colors_shows_them(cube):
 def test_doubts_are_printed(cube, here):
     halves = np.concatenate([cube, np.zeros_like(cube), cube])
     np.save("islands.npy", halves)
-    out = run("cluster", "islands.npy", "-k", 3, "-o", "out", *SMALL).stdout
+    out = run("cluster", "islands.npy", "-k", 3, "-o", "out", *LOUD).stdout
     assert re.search(r"the graph fell into \d parts", out)
 
 

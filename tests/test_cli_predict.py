@@ -13,7 +13,7 @@ from spectrawalk import SRDL, Scene
 from spectrawalk.cli import main
 from spectrawalk.errors import DataError
 from spectrawalk.prepare.band_matching import match_bands
-from spectrawalk.report.file_names import run_files
+from spectrawalk.report.run_folder import run_files
 from spectrawalk.results.palette import UNLIKE
 
 WAVELENGTHS = np.linspace(450, 900, 10)
@@ -54,7 +54,7 @@ def test_another_scene_is_labelled_and_the_unknown_left_out(model, cube):
     strange = cube.copy()
     strange[0, :5] = strange[0, :5, ::-1] ** 3
     write_geotiff("other.tif", strange, WAVELENGTHS)
-    result = run("model.npz", "other.tif", "-o", "out", "--quiet")
+    result = run("model.npz", "other.tif", "-o", "out")
     assert result.exit_code == 0, result.output
     expected = model.predict(strange)
     assert (expected[0, :5] == -1).all()

@@ -45,7 +45,7 @@ def test_inspect_tells_what_is_there():
         bbl=[1, 0, 0, 1, 1, 0],
         map_info="{UTM, 1, 1, 500000, 4000000, 30, 30, 33, North, WGS-84, units=Meters}",
     )
-    result = run("inspect", "field.hdr", "--quiet")
+    result = run("inspect", "field.hdr")
     assert result.exit_code == 0
     for line in (
         "format       ENVI file",
@@ -86,12 +86,12 @@ def test_inspect_takes_the_options_of_cluster():
 @pytest.mark.parametrize("target", ["out.tif", "out.hdr", "out.zarr", "out.mat", "out.npy"])
 def test_convert_writes_what_the_extension_says(target):
     write_geotiff(Path("field.tif"))
-    result = run("convert", "field.tif", target, "--quiet")
+    result = run("convert", "field.tif", target)
     assert result.exit_code == 0
     assert target in result.stdout.splitlines()
     variable = {"variable": "cube"} if target == "out.mat" else {}
     np.testing.assert_array_equal(read_scene(target, **variable).cube, CUBE)
-    assert "exists" in refused("convert", "field.tif", target, "--quiet")
+    assert "exists" in refused("convert", "field.tif", target)
     assert run("convert", "field.tif", target, "--overwrite", "--crop", "1:3,0:2").exit_code == 0
     np.testing.assert_array_equal(read_scene(target, **variable).cube, CUBE[1:3, :2])
 

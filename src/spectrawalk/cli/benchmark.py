@@ -102,7 +102,7 @@ def benchmark(
     found = _with_ground_truth(image, ground_truth, ground_truth_variable)
     assert found.ground_truth is not None
     n_classes = len(set(found.ground_truth[found.ground_truth > 0].tolist()))
-    console, start = results_console(), time.perf_counter()
+    console, start = results_console(quiet=quiet), time.perf_counter()
     with output_folder(folder, [], overwrite=True), count_runs("benchmark", quiet=quiet):
         jobs = plan_jobs(chosen, n_clusters or n_classes, n_seeds)
         rows = sum_up(run_jobs(found, jobs, folder, fresh=fresh, plugins=plugins))

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from spectrawalk.cli.console import quiet_option
 from spectrawalk.cli.naming import naming_options
 from spectrawalk.cli.options import IntegerOrAuto, NumberOrAuto
 from spectrawalk.cli.outputs import output_folder
@@ -132,7 +133,7 @@ Examples:
 @click.option("--dry-run", is_flag=True, help="Read and tell what would be done; write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record of the run as JSON.")
 @click.option("--force", is_flag=True, help="Start even if the memory seems too short.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quiet_option(json=True)
 @click.pass_context
 def cluster(
     context: click.Context,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.cli.console import results_console, say, watch
+from spectrawalk.cli.console import quiet_option, results_console, say, watch
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import METHODS, Run
 from spectrawalk.cli.scene_request import NO_PREPARATION, SceneRequest
@@ -39,7 +39,7 @@ Example:
     help=f"Folder for the results. By default {_FOLDER}, which is written anew on every run.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace results that are in FOLDER already.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quiet_option()
 def demo(folder: Path | None, overwrite: bool, quiet: bool) -> None:
     """Cluster a piece of the Indian Pines scene as the paper did.
 
@@ -60,7 +60,7 @@ def _demo(folder: Path, quiet: bool) -> None:
     from spectrawalk.report.run_folder import write_results
     from spectrawalk.results.result import Result
 
-    console, started = results_console(), datetime.now(UTC)
+    console, started = results_console(quiet=quiet), datetime.now(UTC)
     with watch("loading", quiet=quiet):
         estimators = {method: getattr(spectrawalk, method).from_paper(SCENE) for method in METHODS}
     run = Run(SceneRequest(SCENE, **NO_PREPARATION), "SRDL", estimators["SRDL"].get_params())

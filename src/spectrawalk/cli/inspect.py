@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.cli.console import results_console, watch
+from spectrawalk.cli.console import quiet_option, results_console, watch
 from spectrawalk.cli.naming import naming_options
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest
@@ -35,7 +35,7 @@ _NEIGHBORS = 100  # the default of `cluster`
 @pixel_options
 @band_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quiet_option(json=True)
 @click.pass_context
 def inspect(
     context: click.Context, source: str, as_json: bool, quiet: bool, **options: Any
@@ -57,7 +57,7 @@ def inspect(
     if as_json:
         click.echo(record_json(found | {"forecast": expected}), nl=False)
         return
-    console = results_console()
+    console = results_console(quiet=quiet)
     show(console, found)
     describe_scene(console, prepared)
     describe_forecast(console, expected)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from spectrawalk.errors import FileError
@@ -14,32 +13,32 @@ from spectrawalk.errors import FileError
 def output_folder(folder: Path, names: Sequence[str], *, overwrite: bool) -> Iterator[None]:
     """Make sure that `names` can be written to `folder`, which is made if need be.
 
+    The folder is locked from before the work to its end, so that no other run fills it meanwhile.
     A folder made here, and those above it, are taken away again if the work fails before anything
     is in them.
     """
     from spectrawalk.io.atomic import finish_set
+    from spectrawalk.io.lock import hold_lock, lock_inside
 
     if folder.is_file():
         raise FileError(
             f"the output folder '{folder}' is a file, not a folder; choose another one with -o."
         )
-    made: list[Path] = []
-    try:
-        finish_set(folder)  # of a run that was killed at the very end
+    what, advice = f"the output folder '{folder}'", "wait for its end, or choose another with -o."
+    with ExitStack() as stack:
+        try:
+            made = [each for each in (folder, *folder.parents) if not each.exists()]
+            stack.callback(_remove_empty, made)
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(hold_lock(lock_inside(folder), what, advice))
+            finish_set(folder)  # of a run that was killed at the very end
+        except OSError as error:
+            raise FileError(
+                f"{what} cannot be written to: {error.strerror or error}; choose another one with "
+                "-o."
+            ) from error
         _refuse_existing(folder, names, overwrite)
-        made = [each for each in (folder, *folder.parents) if not each.exists()]
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        _remove_empty(made)
-        raise FileError(
-            f"the output folder '{folder}' cannot be written to: {error.strerror or error}; "
-            "choose another one with -o."
-        ) from error
-    try:
         yield
-    finally:
-        _remove_empty(made)
 
 
 def _refuse_existing(folder: Path, names: Sequence[str], overwrite: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.cli.console import StageClock, results_console, say, watch
+from spectrawalk.cli.console import StageClock, quiet_option, results_console, say, watch
 from spectrawalk.cli.naming import naming_options
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.scene_options import pixel_options, reading_options
@@ -46,7 +46,7 @@ Examples:
 @click.option("--no-report", is_flag=True, help=f"Leave out {REPORT}, which takes seconds.")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in FOLDER.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record of the run as JSON.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quiet_option(json=True)
 @click.pass_context
 def predict(
     context: click.Context,
@@ -94,8 +94,7 @@ def _predict(
     with watch("reading", quiet=quiet):
         model = spectrawalk.load(model_file)
         scene = _matching_scene(request, model)
-    console = results_console()
-    console.quiet = as_json
+    console = results_console(quiet=quiet or as_json)
     report.describe_scene(console, scene, "label")
     with watch("predict", quiet=quiet) as clock:
         labels, confidence = model.predict_with_confidence(scene)

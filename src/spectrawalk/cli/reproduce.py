@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.cli.console import results_console, say
+from spectrawalk.cli.console import quiet_option, results_console, say
 from spectrawalk.cli.counting import count_runs
 from spectrawalk.cli.outputs import output_folder
 
@@ -39,7 +39,7 @@ def shared_options(command: Command) -> Command:
                 required=True,
                 help="Folder for the results; made if need be. What it holds is used again.",
             ),
-            click.option("--quiet", is_flag=True, help="Show no progress."),
+            quiet_option(),
         ]
     ):
         command = option(command)
@@ -111,7 +111,7 @@ def table(folder: Path, scenes: str, methods: str, n_seeds: int, fresh: bool, qu
 
     chosen = list(METHOD_TITLES) if methods.strip() == "all" else choose_methods(methods)
     wanted = choose_scenes(scenes)
-    console, start = results_console(), time.perf_counter()
+    console, start = results_console(quiet=quiet), time.perf_counter()
     with output_folder(folder, [], overwrite=True), count_runs("table", quiet=quiet):
         at_hand, missing = find_scenes(wanted)
         runs = []
@@ -142,7 +142,7 @@ def readings(folder: Path, scenes: str, quiet: bool) -> None:
     from spectrawalk.paper.settings import choose_scenes
 
     wanted = choose_scenes(scenes)
-    console = results_console()
+    console = results_console(quiet=quiet)
     with output_folder(folder, [], overwrite=True), count_runs("readings", quiet=quiet):
         at_hand, missing = find_scenes(wanted)
         files, sentences = write_readings(at_hand, folder)
@@ -171,7 +171,7 @@ def figures(folder: Path, scenes: str, fresh: bool, quiet: bool) -> None:
     from spectrawalk.paper.settings import choose_scenes
 
     wanted = choose_scenes(scenes)
-    console = results_console()
+    console = results_console(quiet=quiet)
     with output_folder(folder, [], overwrite=True), count_runs("figures", quiet=quiet):
         at_hand, missing = find_scenes(wanted)
         files, failures = write_figures(at_hand, folder, fresh=fresh)

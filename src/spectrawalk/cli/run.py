@@ -62,27 +62,28 @@ class Run:
     def tell_plan(
         self, folder: Path | None, extras: Sequence[str], *, quiet: bool, as_json: bool
     ) -> None:
-        """Read the scene and print what would be done with it."""
+        """Read the scene and print what would be done with it; see :meth:`carry_out`."""
         from spectrawalk.cli import report
-        from spectrawalk.report.file_names import run_files
+        from spectrawalk.report.run_folder import run_files
 
         self.estimator()
         with watch("reading", quiet=quiet):
             scene, _ = self.load()
         forecast = report.forecast(scene, self.estimator().get_params())
+        files = run_files(extras)
         if as_json:
             from spectrawalk.io.run_record import record_json
 
-            plan = self._about(scene) | {"forecast": forecast, "would_write": run_files(extras)}
+            plan = self._about(scene) | {"forecast": forecast, "would_write": files}
             click.echo(record_json(plan), nl=False)
             return
-        console = results_console()
+        console = results_console(quiet=quiet)
         report.describe_scene(console, scene)
         say(console, describe_settings(self.estimator()))
         report.describe_forecast(console, forecast)
         where = "the folder of -o" if folder is None else f"'{folder}'"
         say(console, f"nothing was written; a run would write to {where}:")
-        say(console, "  " + ", ".join(run_files(extras)))
+        say(console, "  " + ", ".join(files))
 
     def carry_out(
         self, folder: Path, extras: Sequence[str], *, quiet: bool, as_json: bool, force: bool
@@ -99,8 +100,7 @@ class Run:
             estimator = self.estimator()
         with watch("reading", quiet=quiet):
             scene, inputs = self.load()
-        console = results_console()
-        console.quiet = as_json
+        console = results_console(quiet=quiet or as_json)
         report.describe_scene(console, scene)
         report.describe_forecast(console, report.forecast(scene, estimator.get_params()))
         with (

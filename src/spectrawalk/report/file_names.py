@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 LABELS, MAP, PICTURE, ENVI = "labels.npy", "labels.tif", "labels.png", "labels_envi"
 CONFIDENCE, SPECTRA, OVERVIEW, REPORT = "confidence.tif", "spectra", "overview.png", "report.html"
 MODEL, RECORD = "model.npz", "run.json"
@@ -34,8 +32,3 @@ RESULTS = (*WHAT, *(name for names in BESIDE.values() for name in names))
 
 EXTRAS = (OVERVIEW, REPORT, MODEL)
 """Files that are not always wanted."""
-
-
-def run_files(extras: Sequence[str] = (OVERVIEW, REPORT)) -> list[str]:
-    """Files that a run writes if nothing hinders it, with these `extras`."""
-    return [name for name in RESULTS if name not in EXTRAS or name in extras]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spectrawalk.errors import FileError
+from spectrawalk.errors import FileError, MissingDependencyError
 from spectrawalk.io.atomic import atomic_set
 from spectrawalk.io.cluster_spectra import spectra_csv, spectral_library_files
 from spectrawalk.io.envi_map import envi_map_files
@@ -17,6 +17,7 @@ from spectrawalk.report.file_names import (
     BESIDE,
     CONFIDENCE,
     ENVI,
+    EXTRAS,
     LABELS,
     MAP,
     MODEL,
@@ -33,6 +34,26 @@ from spectrawalk.results.result import Result
 Paths = Mapping[str, Path]
 Products = dict[tuple[str, ...], Callable[[Paths], None]]
 """Files of each product, the one it is named after last, and how to write them."""
+
+
+def run_files(extras: Sequence[str]) -> list[str]:
+    """Files that a run writes; `extras` are those that are wanted and not always there."""
+    drawn = {OVERVIEW, REPORT}
+    left_out = set(EXTRAS) - set(extras)
+    if not left_out >= drawn and not _can_draw():
+        left_out |= drawn
+    return [name for name in RESULTS if name not in left_out]
+
+
+def _can_draw() -> bool:
+    """Whether the library for figures is installed."""
+    from spectrawalk.report.figures import figure_and_patch
+
+    try:
+        figure_and_patch()
+    except MissingDependencyError:
+        return False
+    return True
 
 
 def write_results(
