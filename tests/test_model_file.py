@@ -220,6 +220,17 @@ class TestDamage:
             with pytest.raises(FileError, match=rf"{file.name}' is not a saved spectrawalk model"):
                 SRDL.load(file)
 
+    @pytest.mark.parametrize("content", [b"hello", b"a,b\n1,2\n", b"\x80\x04K\x01.", b"", b"PK"])
+    def test_what_is_no_archive_at_all(self, tmp_path, content):
+        """NumPy would advise to load it as a pickle, which can run code."""
+        (tmp_path / "notes.txt").write_bytes(content)
+        with pytest.raises(FileError) as caught:
+            spectrawalk.load(tmp_path / "notes.txt")
+        assert str(caught.value) == (
+            f"'{tmp_path / 'notes.txt'}' is not a saved spectrawalk model: it is no .npz archive, "
+            "or is cut short; give a file that a model was saved to, such as model.npz."
+        )
+
     @pytest.mark.parametrize("where", ["bytes", "values"])
     def test_hundreds_of_damaged_files(self, path, tmp_path, where):
         """In a process of its own, where a crash is seen."""

@@ -67,6 +67,11 @@ def read_model(path: str | Path) -> SavedModel:
     path = Path(path)
     if not path.is_file():
         raise FileError(f"there is no model file '{path}'; check its name.")
+    if not zipfile.is_zipfile(path):
+        raise FileError(
+            f"'{path}' is not a saved spectrawalk model: it is no .npz archive, or is cut short; "
+            "give a file that a model was saved to, such as model.npz."
+        )
     try:
         with zipfile.ZipFile(path) as archive:
             members = _declared_members(archive)
