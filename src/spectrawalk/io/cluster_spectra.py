@@ -8,7 +8,9 @@ from io import StringIO
 from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
+from spectrawalk.errors import DataError
 from spectrawalk.io.envi_map import envi_header, in_braces
 from spectrawalk.results.spectra import ClusterSpectrum
 from spectrawalk.scene import Scene
@@ -80,5 +82,18 @@ def spectral_library_files(
         fields["wavelength"] = in_braces([float(each) for each in scene.wavelengths])
     if scene.fwhm is not None:
         fields["fwhm"] = in_braces([float(each) for each in scene.fwhm])
-    means = np.array([spectrum.mean for spectrum in spectra], dtype="<f4")
-    return {f"{name}.hdr": envi_header(fields), f"{name}.sli": means.tobytes()}
+    means = np.array([spectrum.mean for spectrum in spectra])
+    _check_range(means)
+    return {f"{name}.hdr": envi_header(fields), f"{name}.sli": means.astype("<f4").tobytes()}
+
+
+def _check_range(means: NDArray[np.float64]) -> None:
+    """Refuse means that would become infinite, or all zero, in the type of the library."""
+    limits = np.finfo(np.float32)
+    peak = means.flat[np.abs(means).argmax()]
+    if abs(peak) > limits.max or 0 < abs(peak) < limits.tiny:
+        raise DataError(
+            f"the mean spectra reach {peak:.3g}, which the 32-bit numbers of an ENVI spectral "
+            f"library cannot hold: they range from {limits.tiny:.1e} to {limits.max:.1e}; scale "
+            "the cube, or use the table of spectra."
+        )
