@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from command_line import SMALL, run
 
-from spectrawalk import Scene
+from spectrawalk import Scene, read_scene
 from spectrawalk.errors import DataError
 from spectrawalk.io.cluster_spectra import spectra_csv, spectral_library_files
+from spectrawalk.prepare.bands import prepare_scene
 from spectrawalk.results.spectra import cluster_spectra
 
 
@@ -64,3 +65,46 @@ class TestValuesNearTheLimits:
         assert max(values) > 1e299
         assert "spectra.sli was left out" in " ".join(result.stdout.split())
         assert not (here / "out/spectra.sli").exists()
+
+
+class TestNumbersOfBands:
+    def test_are_those_of_the_file(self, tmp_path):
+        np.save(tmp_path / "field.npy", np.random.default_rng(0).random((4, 5, 9)))
+        scene = read_scene(tmp_path / "field.npy", bands=[1, 3, 4, 5, 8])
+        assert scene.band_numbers.tolist() == [2, 4, 5, 6, 9]
+        scene, _ = prepare_scene(scene, bands=[0, 2, 4])
+        assert scene.crop(slice(0, 3), slice(1, 4)).band_numbers.tolist() == [2, 5, 9]
+        spectra = cluster_spectra(scene, np.zeros((4, 5), dtype=int))
+        rows = spectra_csv(scene, spectra).decode().splitlines()
+        assert [row.partition(",")[0] for row in rows] == ["band", "2", "5", "9"]
+        header = spectral_library_files("spectra", scene, spectra)["spectra.hdr"].decode()
+        assert "band names = {band 2, band 5, band 9}\n" in header
+
+    def test_names_of_the_file_come_first(self):
+        scene = Scene(np.ones((2, 2, 3)), band_names=("red", "green", "blue")).select_bands([2, 0])
+        spectra = cluster_spectra(scene, np.zeros((2, 2), dtype=int))
+        header = spectral_library_files("spectra", scene, spectra)["spectra.hdr"].decode()
+        assert "band names = {blue, red}\n" in header
+
+    def test_with_wavelengths_they_are_not_needed(self):
+        scene = Scene(np.ones((2, 2, 3)), wavelengths=[450, 550, 650])
+        spectra = cluster_spectra(scene, np.zeros((2, 2), dtype=int))
+        assert b"band names" not in spectral_library_files("s", scene, spectra)["s.hdr"]
+
+    def test_a_run_without_the_water_bands(self, cube, here):
+        np.save("field.npy", cube)
+        (here / "field.hdr").write_text(
+            "ENVI\nsamples = 16\nlines = 20\nbands = 10\ndata type = 4\ninterleave = bip\n"
+            "byte order = 0\nwavelength units = nm\n"
+            "wavelength = {500, 700, 900, 1100, 1400, 1500, 1600, 1900, 2100, 2200}\n"
+        )
+        cube.astype("<f4").tofile("field.img")
+        assert run("cluster", "field.hdr", "-k", 3, "-o", "out", *SMALL).exit_code == 0
+        rows = table_of("out/spectra.csv")
+        assert [int(row["band"]) for row in rows] == [1, 2, 3, 4, 6, 7, 9, 10]
+        assert [float(row["wavelength_nm"]) for row in rows][3:5] == [1100, 1500]
+
+    @pytest.mark.parametrize("numbers", [[1, 2], [0, 1, 2], [1.5, 2, 3]])
+    def test_one_for_each_band(self, numbers):
+        with pytest.raises(DataError, match="band_numbers"):
+            Scene(np.ones((2, 2, 3)), band_numbers=numbers)

@@ -19,6 +19,8 @@ from spectrawalk.scene import Scene
 def spectra_csv(scene: Scene, spectra: Sequence[ClusterSpectrum]) -> bytes:
     """Encode mean and standard deviation of each cluster, one line per band.
 
+    Bands have the numbers of the file that the scene was read from, counted from 1.
+
     Examples
     --------
     >>> import numpy as np
@@ -38,7 +40,7 @@ def spectra_csv(scene: Scene, spectra: Sequence[ClusterSpectrum]) -> bytes:
     for band in range(scene.n_bands):
         place = [float(scene.wavelengths[band])] if scene.wavelengths is not None else []
         values = chain.from_iterable((s.mean[band], s.deviation[band]) for s in spectra)
-        table.writerow([band + 1, *place, *map(float, values)])
+        table.writerow([int(scene.band_numbers[band]), *place, *map(float, values)])
     return text.getvalue().encode()
 
 
@@ -80,6 +82,9 @@ def spectral_library_files(
     if scene.wavelengths is not None:
         fields["wavelength units"] = "Nanometers"
         fields["wavelength"] = in_braces([float(each) for each in scene.wavelengths])
+    else:
+        numbered = [f"band {number}" for number in scene.band_numbers]
+        fields["band names"] = in_braces(list(scene.band_names or numbered))
     if scene.fwhm is not None:
         fields["fwhm"] = in_braces([float(each) for each in scene.fwhm])
     means = np.array([spectrum.mean for spectrum in spectra])
