@@ -196,6 +196,18 @@ class Scene:
         """Number of pixels that are not masked."""
         return int(np.count_nonzero(self.mask))
 
+    def class_name(self, number: int) -> str:
+        """Name of a ground-truth class, or its number where it has no name.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> scene = Scene(np.ones((1, 2, 3)), class_names={4: "Corn"})
+        >>> scene.class_name(4), scene.class_name(5)
+        ('Corn', 'class 5')
+        """
+        return self.class_names.get(number, f"class {number}")
+
     def crop(self, rows: slice, cols: slice) -> Scene:
         """Cut a part of the image out, with all that belongs to its pixels.
 
