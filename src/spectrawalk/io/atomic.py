@@ -233,6 +233,19 @@ def _check_replaceable(final: Path) -> None:
         )
 
 
+def refuse_dangling_link(path: str | os.PathLike[str]) -> None:
+    """Refuse a file or folder that is, or lies in, a symbolic link to something that is not there.
+
+    The system would say that the file exists, or write to where nobody looks.
+    """
+    for each in (Path(path), *Path(path).parents):
+        if each.is_symlink() and not os.path.exists(each):
+            raise FileError(
+                f"'{each}' is a symbolic link to '{os.readlink(each)}', which does not exist; "
+                "remove the link, or create what it leads to, or give another name."
+            )
+
+
 def cannot_write(target: str | os.PathLike[str], error: OSError) -> FileError:
     """Say that a file or folder cannot be written, and why.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.errors import DataError, FileError, MissingDependencyError
-from spectrawalk.io.atomic import atomic_path, atomic_set, cannot_write
+from spectrawalk.io.atomic import atomic_path, atomic_set, cannot_write, refuse_dangling_link
 from spectrawalk.io.envi_header import DTYPES
 from spectrawalk.scene import Scene
 from spectrawalk.scene.georeference import write_map_info
@@ -72,6 +72,7 @@ def check_target(path: Path, *, overwrite: bool = False) -> None:
             f"{', '.join(_WRITERS)}."
         )
     for target in written_files(path):
+        refuse_dangling_link(target)
         if target.exists() and not overwrite:
             raise FileError(f"'{target}' exists; give another name, or --overwrite to replace it.")
     if not path.resolve().parent.is_dir():
