@@ -26,7 +26,7 @@ class Scores:
         Normalised mutual information (arithmetic mean), adjusted Rand index, and the share of
         pixels that belong to the commonest class of their cluster.
     matching : dict
-        Class of each cluster that got one.
+        Class of each cluster that got one; the two have pixels in common.
     n_pixels : int
         How many pixels were scored.
     """
@@ -125,6 +125,9 @@ def _best_matching(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Match clusters (rows) to classes (columns) so that they agree on the most pixels.
 
+    A cluster and a class without a common pixel are no match: the cluster is as one without a
+    class, whether a class is left over for it or not.
+
     Several matchings can agree on as many. The higher average recall then decides, and then the
     higher kappa, so that no score depends on how clusters and classes are numbered. Each question
     is settled in whole numbers among the matchings that were best by those before it.
@@ -134,7 +137,7 @@ def _best_matching(
     cluster_size = counts.sum(axis=1)[rows]
     agreement = counts[rows]
     recall = np.rint(2.0**40 * agreement / class_size)
-    by_chance = np.multiply.outer(cluster_size, class_size)
+    by_chance = np.where(agreement > 0, np.multiply.outer(cluster_size, class_size), 0)
 
     # Square, with partners that are worth nothing for those who stay alone.
     side = max(len(rows), n_classes)
@@ -146,6 +149,7 @@ def _best_matching(
         _, partner = linear_sum_assignment(np.where(allowed, cost, np.inf))
         allowed &= _in_some_best_matching(np.where(allowed, cost, np.inf), partner)
     matched = np.flatnonzero(partner[: len(rows)] < n_classes)
+    matched = matched[agreement[matched, partner[matched]] > 0]
     return rows[matched], partner[matched]
 
 
