@@ -116,7 +116,7 @@ def test_a_cluster_and_a_class_without_a_common_pixel_are_no_match():
 
 
 def test_a_pair_without_a_common_pixel_does_not_count_for_kappa():
-    """It is as if the cluster had no class: the same, whether a class is left over for it or not."""
+    """The cluster is as one without a class, whether a class is left over for it or not."""
     rng = np.random.default_rng(0)
     for _ in range(200):
         truth = rng.integers(1, 5, 12)
