@@ -157,7 +157,7 @@ def test_the_record_is_json_and_in_the_metadata():
         ({"band_ranges": [(700, 400)]}, ParameterError, "the lower one first"),
         ({"band_ranges": [400]}, ParameterError, "no list of pairs"),
         ({"saturation": "full"}, ParameterError, "saturation='full' is not a number"),
-        ({"band_ranges": [(1, 2)]}, DataError, "no band is left after band_ranges"),
+        ({"band_ranges": [(100, 200)]}, DataError, "no band is left after band_ranges"),
         ({"bands": [9]}, ParameterError, "numbers are 0 to 8"),
         ({"mask": np.zeros((6, 5))}, DataError, "mask leaves no valid pixel"),
         ({"mask": np.ones((5, 6))}, DataError, r"mask has shape \(5, 6\)"),
@@ -250,3 +250,14 @@ def test_a_part_without_data_of_a_real_file(aviris_ng):
         prepare_scene(empty)
     prepared, _ = prepare_scene(aviris_ng.crop(slice(0, 4), slice(0, 10)))
     assert prepared.n_valid == 40
+
+
+@pytest.mark.parametrize("ranges", [[(0.45, 0.9)], [(1, 2)], [(450, 900), (2.0, 2.5)]])
+def test_ranges_in_micrometres_are_recognised(ranges):
+    low, high = ranges[-1]
+    with pytest.raises(ParameterError) as caught:
+        prepare_scene(make_scene(), band_ranges=ranges)
+    assert str(caught.value) == (
+        f"band_ranges holds {low:g}:{high:g}, which looks like micrometres; give nanometres: "
+        f"{low * 1000:g}:{high * 1000:g}."
+    )

@@ -16,8 +16,9 @@ from product_files import (
     write_prisma,
 )
 
-from spectrawalk import read_scene
+from spectrawalk import Scene, read_scene
 from spectrawalk.cli import main
+from spectrawalk.io.scene_writers import write_scene
 
 
 @pytest.fixture(autouse=True)
@@ -153,3 +154,13 @@ def test_convert_to_places_that_cannot_be():
     np.save("field.npy", CUBE)
     assert "end in .tif" in refused("convert", "field.npy", "out.doc", "--quiet")
     assert "no folder" in refused("convert", "field.npy", "gone/out.tif", "--quiet")
+
+
+def test_wavelengths_in_micrometres_are_given_back_in_nanometres():
+    write_scene("field.tif", Scene(CUBE, wavelengths=WAVELENGTHS))
+    told = refused("inspect", "field.tif", "--wavelengths", "0.45:0.9", "--quiet")
+    assert told == (
+        "Error: --wavelengths holds 0.45:0.9, which looks like micrometres; give nanometres: "
+        "450:900."
+    )
+    assert run("inspect", "field.tif", "--wavelengths", "450:900", "--quiet").exit_code == 0

@@ -26,6 +26,7 @@ WATER_VAPOUR = ((1350.0, 1450.0), (1800.0, 1950.0))
 OVERLAPS = ("vnir", "swir", "middle", "keep")
 """What to keep where two detectors see the same wavelengths."""
 
+_SHORTEST = 30.0  # nanometres: no imaging spectrometer measures there, and all do in micrometres
 _MOST_DETECTORS = 5  # more runs of ascending wavelengths than this are no detectors but disorder
 
 
@@ -261,6 +262,12 @@ def _check_choices(
         raise ParameterError(
             f"band_ranges={band_ranges!r} is no list of pairs of wavelengths, the lower one first."
         )
+    for low, high in ranges:
+        if high < _SHORTEST:
+            raise ParameterError(
+                f"band_ranges holds {low:g}:{high:g}, which looks like micrometres; give "
+                f"nanometres: {low * 1000:g}:{high * 1000:g}."
+            )
 
 
 def _use_mask(scene: Scene, mask: ArrayLike | None, steps: list[Step]) -> Scene:
