@@ -3,24 +3,45 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
-from spectrawalk.errors import SpectrawalkError
+from spectrawalk.cli.console import warn
+from spectrawalk.errors import SceneWarning, SpectrawalkError
 
 
 @contextmanager
 def naming_options(command: click.Command) -> Iterator[None]:
-    """Let errors about a parameter speak of the option that sets it."""
+    """Let errors and warnings about a parameter speak of the option that sets it."""
     try:
-        yield
+        with _warnings_on_stderr(command.params):
+            yield
     except SpectrawalkError as error:
         told = in_options(str(error), command.params)
         if told == str(error):
             raise
         raise type(error)(told) from error
+
+
+@contextmanager
+def _warnings_on_stderr(params: Sequence[click.Parameter]) -> Iterator[None]:
+    """Show warnings about a scene in one line, each time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", SceneWarning)
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, SceneWarning):
+                warn(in_options(str(message), params))
+            else:
+                others(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def in_options(message: str, params: Sequence[click.Parameter]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.errors import FileError, SpectrawalkError
+from spectrawalk.errors import FileError, SceneWarning, SpectrawalkError
+from spectrawalk.io.axis_order import seems_bands_first
 from spectrawalk.io.scenes import scene_from_part
 from spectrawalk.io.selection import Selection, Wanted, check_promise, read_part
 from spectrawalk.scene import Scene, Transform
@@ -147,6 +149,8 @@ class ArrayFormat(Format):
         check_promise(path, math.prod(chosen.shape), path.stat().st_size)
         selection = wanted.select(n_rows, n_cols, n_bands)
         cube = self.read_array(path, chosen, selection, order)
+        if not wanted.bands_first and seems_bands_first(cube, chosen.shape, wanted.nodata):
+            _warn_of_axes(path, chosen.shape)
         return scene_from_part(cube, selection, path=path, nodata=wanted.nodata, metadata=record)
 
     def read_plane(self, path: Path, variable: str | None) -> Plane:
@@ -230,6 +234,17 @@ def damage_reported(path: Path) -> Iterator[None]:
         raise FileError(
             f"'{path}' is damaged or cut short ({reason}); get or write the file again."
         ) from error
+
+
+def _warn_of_axes(path: Path, shape: tuple[int, ...]) -> None:
+    first, second, third = shape
+    warnings.warn(
+        f"'{path}' has the shape {shape} and was read as {first} rows, {second} columns and "
+        f"{third} bands, but looks like {first} bands of {second} x {third} pixels; if it is, set "
+        "bands_first.",
+        SceneWarning,
+        stacklevel=4,  # the caller of spectrawalk.read_scene
+    )
 
 
 def part_of(array: Any, part: Selection | None, order: str) -> NDArray[Any]:
