@@ -57,7 +57,7 @@ def predict(
     MODEL is what `spectrawalk cluster --save-model` wrote. Each pixel takes the label of the most
     similar spectrum of the fit; one that is farther from all of them than they are from their own
     neighbours (99 % of them) stays without a label. Bands are matched by wavelength, or by their
-    number where wavelengths are not known.
+    count where wavelengths are not known.
     """
     with (
         naming_options(context.command),
