@@ -66,6 +66,12 @@ class EnviFile(Format):
             cube, selection, path=binary, nodata=nodata, metadata=record, **details
         )
 
+    def files_beside(self, path: Path) -> list[Path]:
+        """See the base class."""
+        with damage_reported(path):
+            header, binary, _ = _open(path)
+        return [binary if path == header.path else header.path]
+
     def read_plane(self, path: Path, variable: str | None) -> Plane:
         """See the base class."""
         refuse_array_options(path, Wanted(variable=variable), self.name)

@@ -73,6 +73,10 @@ class Format(ABC):
     def read_plane(self, path: Path, variable: str | None) -> Plane:
         """Read a raster of a single band."""
 
+    def files_beside(self, path: Path) -> list[Path]:
+        """List the other files that belong to the one named, such as the values of a header."""
+        return []
+
     def read_ground_truth(self, path: Path, variable: str | None) -> NDArray[np.int64]:
         """Read a (rows, cols) map of classes."""
         return _as_classes(path, self.read_plane(path, variable).values)
