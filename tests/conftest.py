@@ -49,6 +49,11 @@ def ksc_labelled() -> Scene:
 
 
 @pytest.fixture(scope="session")
+def enmap_potsdam_north() -> Scene:
+    return _load_or_skip("enmap-potsdam-north")
+
+
+@pytest.fixture(scope="session")
 def aviris_ng_file() -> Path:
     """An ENVI image that its sensor's makers wrote, of which 60 of 100 pixels hold no data."""
     return _find_or_skip("aviris-ng", "ang20150422t163638_corr_v1e_crop.img")
