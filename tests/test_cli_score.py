@@ -99,6 +99,14 @@ def test_maps_that_do_not_fit_are_refused():
     assert "text.npy" in refuse("text.npy", "truth.npy")
 
 
+def test_errors_name_the_option_of_the_file_at_fault():
+    scipy.io.savemat("several.mat", {"a": TRUTH, "b": LABELS})
+    assert "choose one with --truth-variable." in refuse("labels.npy", "several.mat")
+    assert "choose one with --map-variable." in refuse("several.mat", "truth.npy")
+    told = refuse("labels.npy", "truth.npy", "--truth-variable", "x")
+    assert "do not give --truth-variable." in told
+
+
 class TestExchangedFiles:
     """Map and ground truth the wrong way round give low scores that nobody would doubt."""
 

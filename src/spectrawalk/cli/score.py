@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spectrawalk.cli.console import results_console, warn
+from spectrawalk.cli.naming import naming
 from spectrawalk.errors import DataError
 
 if TYPE_CHECKING:
@@ -50,8 +51,10 @@ def score(
     import spectrawalk
     from spectrawalk.io.run_record import record_json
 
-    labels, map_place = _read(map_file, map_variable)
-    classes, names, truth_place = _read_truth(truth, truth_variable)
+    with naming(variable="--map-variable"):
+        labels, map_place = _read(map_file, map_variable)
+    with naming(variable="--truth-variable"):
+        classes, names, truth_place = _read_truth(truth, truth_variable)
     if labels.shape != classes.shape:
         raise DataError(
             f"'{map_file}' is {_size(labels)} pixels and '{truth}' is {_size(classes)}; give a map "

@@ -85,18 +85,21 @@ class Format(ABC):
 def only_band(path: Path, cube: NDArray[Any]) -> NDArray[Any]:
     """Take the single band out of a cube, and refuse more of them."""
     if cube.shape[2] != 1:
-        raise FileError(f"'{path}' has {cube.shape[2]} bands where a single one is needed.")
+        raise FileError(
+            f"'{path}' has {cube.shape[2]} bands where a single one is needed; give a "
+            "raster of one band."
+        )
     return cube[:, :, 0]
 
 
 def refuse_array_options(path: Path, wanted: Wanted, name: str) -> None:
     """Refuse what only makes sense for files of bare arrays."""
-    for option, given in (
-        ("--variable (variable= in Python)", wanted.variable is not None),
-        ("--bands-first (bands_first= in Python)", wanted.bands_first),
+    for parameter, given, why in (
+        ("variable", wanted.variable is not None, "has no named arrays"),
+        ("bands_first", wanted.bands_first, "knows the order of its axes"),
     ):
         if given:
-            raise FileError(f"'{path}' is {name}, which needs no {option}; leave it out.")
+            raise FileError(f"'{path}' is {name}, which {why}; do not give `{parameter}`.")
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,10 @@ class ArrayFormat(Format):
             return Plane(self.read_array(path, planes[0]))
         chosen = self.find(path, variable)
         if not chosen.is_array(2):
-            raise FileError(f"'{path}': {chosen} is not a 2-D array (rows, cols) of numbers.")
+            raise FileError(
+                f"'{path}': {chosen} is not a 2-D array (rows, cols) of numbers; choose "
+                "another one."
+            )
         return Plane(self.read_array(path, chosen))
 
     def read_ground_truth(self, path: Path, variable: str | None) -> NDArray[np.int64]:
@@ -186,7 +192,7 @@ class ArrayFormat(Format):
         if name is not None:
             variable = self.find(path, name)
             if not variable.is_array(3):
-                raise FileError(f"'{path}': {variable} is not a {wanted}.")
+                raise FileError(f"'{path}': {variable} is not a {wanted}; choose another one.")
             return variable
         variables = self.headers(path)
         cubes = [each for each in variables if each.is_array(3)]
@@ -217,7 +223,7 @@ class ArrayFormat(Format):
         if [variable.name for variable in variables] == [""]:
             raise FileError(
                 f"'{path}' has no variable '{name}': it holds one array without a name; "
-                "leave --variable (variable= in Python) out."
+                "do not give `variable`."
             )
         raise FileError(f"'{path}' has no variable '{name}'; {_listed(variables)}.")
 
@@ -264,7 +270,7 @@ def _check_only_one(
     if len(fitting) > 1:
         raise FileError(
             f"'{path}' holds more than one {wanted} ({_enumerated(fitting)}); choose one with "
-            "--variable NAME (variable= in Python)."
+            "`variable`."
         )
 
 

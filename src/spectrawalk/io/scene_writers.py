@@ -74,7 +74,7 @@ def check_target(path: Path, *, overwrite: bool = False) -> None:
     for target in written_files(path):
         refuse_dangling_link(target)
         if target.exists() and not overwrite:
-            raise FileError(f"'{target}' exists; give another name, or --overwrite to replace it.")
+            raise FileError(f"'{target}' exists; give another name, or set `overwrite`.")
     if not path.resolve().parent.is_dir():
         raise FileError(
             f"'{path}' cannot be written: there is no folder '{path.parent}'; create it first."
