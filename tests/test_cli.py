@@ -91,11 +91,11 @@ def nan_like(cube):
 BAD_FILES = {
     "NaN": ("bad.npy", save, nan_like, [], "no usable pixel"),
     "truncated": ("bad.npy", save_truncated, np.array, [], "bad.npy"),
-    "several variables": ("bad.mat", save_matlab, np.array, [], "--variable"),
+    "several variables": ("bad.mat", save_matlab, np.array, [], "choose one with --variable."),
     "4-D": ("bad.npy", save, lambda cube: cube[None], [], "3-D array"),
     "one band": ("bad.npy", save, lambda cube: cube[..., :1], [], "single band"),
     "K above the pixels": ("bad.npy", save, np.array, ["-k", 321], "Error: -k 321 but there"),
-    "constant": ("bad.npy", save, np.ones_like, [], "one value everywhere"),
+    "constant": ("bad.npy", save, np.ones_like, [], "pixels hold 1 in every band"),
     "underflow": (
         "bad.npy", save, lambda cube: cube * 1e6, ["--normalize", "none"], "sigma",
     ),

@@ -10,9 +10,11 @@ import pytest
 import rasterio
 from click.testing import CliRunner
 from command_line import LOUD, LOUD_PICTURES, SMALL, run_python
+from product_files import write_enmap, write_envi
 
 import spectrawalk
 from spectrawalk.cli import main
+from spectrawalk.cli.scene_request import SceneRequest
 from spectrawalk.io.run_record import read_record, sha256_of
 from spectrawalk.report.file_names import RESULTS
 from spectrawalk.report.run_folder import run_files
@@ -107,6 +109,65 @@ def test_an_input_that_changed_is_refused(field, cube):
     np.save(field, cube + 1)
     assert "is not the file of the record" in refuse("cluster", *again, "--overwrite")
     assert Path("again/labels.tif").read_bytes() == Path("out/labels.tif").read_bytes()
+
+
+def entry_of(path):
+    path = Path(path)
+    return {
+        "path": str(path.resolve()),
+        "bytes": path.stat().st_size,
+        "sha256": sha256_of(path),
+    }
+
+
+@pytest.mark.parametrize("named", ["envi.hdr", "envi.img"])
+def test_both_files_of_an_envi_image_are_in_the_record(field, cube, named):
+    write_envi(Path("envi.img"), cube)
+    write_envi(Path("mask.img"), np.ones((*cube.shape[:2], 1), dtype=np.uint8))
+    arguments = ["-k", 3, "--mask", "mask.hdr", "-o", "out", *SMALL]
+    succeed("cluster", named, *arguments)
+    other = "envi.img" if named == "envi.hdr" else "envi.hdr"
+    inputs = read_record("out/run.json")["inputs"]
+    assert inputs == [entry_of(each) for each in (named, "mask.hdr", other, "mask.img")]
+    again = ["--from-record", "out/run.json", "-o", "again", "--quiet", "--no-report"]
+    succeed("cluster", *again)
+    values = bytearray(Path("envi.img").read_bytes())
+    values[7] ^= 1
+    Path("envi.img").write_bytes(values)
+    told = refuse("cluster", *again, "--overwrite")
+    assert f"'{Path('envi.img').resolve()}' is not the file of the record" in told
+
+
+def test_a_record_from_before_names_the_header_alone(field, cube):
+    write_envi(Path("envi.img"), cube)
+    np.save("mask.npy", np.ones(cube.shape[:2], dtype=np.uint8))
+    succeed("cluster", "envi.hdr", "--mask", "mask.npy", "-k", 3, "-o", "out", *SMALL)
+    record = json.loads(Path("out/run.json").read_bytes())
+    record["inputs"] = [entry_of("envi.hdr"), entry_of("mask.npy")]
+    Path("before.json").write_text(json.dumps(record))
+    again = ["--from-record", "before.json", "-o", "again", "--quiet", "--no-report"]
+    succeed("cluster", *again)
+    assert Path("again/labels.tif").read_bytes() == Path("out/labels.tif").read_bytes()
+
+
+def test_a_header_without_its_binary_file_is_said_so(field, cube):
+    write_envi(Path("envi.img"), cube)
+    succeed("cluster", "envi.hdr", "-k", 3, "-o", "out", *SMALL)
+    Path("envi.img").unlink()
+    again = ["--from-record", "out/run.json", "-o", "again", "--quiet", "--no-report"]
+    assert "header without its binary file" in refuse("cluster", *again)
+    Path("envi.hdr").unlink()
+    assert "which the record names, does not exist" in refuse("cluster", *again)
+
+
+def test_all_files_of_an_enmap_product_are_in_the_record(tmp_path):
+    metadata = write_enmap(tmp_path)
+    for named in sorted(tmp_path.glob("*METADATA.XML")) + sorted(tmp_path.glob("*SPECTRAL_IMAGE*")):
+        files = SceneRequest(str(named)).files
+        assert len(files) == 2
+        assert {Path(file).suffix for file in files} == {".XML", ".TIF"}
+        assert files[0] == str(named)
+    assert metadata
 
 
 def test_a_mask_that_changed_is_refused(field, cube):

@@ -137,6 +137,9 @@ def test_a_scene_without_wavelengths_needs_as_many_bands(model, cube):
     np.save("fewer.npy", cube[..., :8])
     told = refuse("model.npz", "fewer.npy", "-o", "no", "--quiet")
     assert "has 8 bands and the model was fitted to 10" in told
+    assert "bands are matched by their count, which must be the same" in told
+    help_text = " ".join(run("--help").stdout.split())
+    assert "matched by wavelength, or by their count where wavelengths are not known" in help_text
     assert not Path("no").exists()
 
 

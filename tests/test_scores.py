@@ -105,3 +105,27 @@ def test_masked_arrays_and_whole_floats():
 def test_bad_input(truth, labels, message):
     with pytest.raises(DataError, match=message):
         score(truth, labels)
+
+
+def test_a_cluster_and_a_class_without_a_common_pixel_are_no_match():
+    """The assignment pairs what is left over; such a pair says nothing."""
+    result = score([1, 1, 1, 2, 2], [5, 5, 7, 5, 5])
+    assert result.matching == {5: 2, 7: 1}
+    result = score([1, 1, 1, 1, 2], [5, 5, 5, 7, 5])  # 7 and class 2 are left over
+    assert result.matching == {5: 1}
+
+
+def test_a_pair_without_a_common_pixel_does_not_count_for_kappa():
+    """The cluster is as one without a class, whether a class is left over for it or not."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        truth = rng.integers(1, 5, 12)
+        labels = rng.integers(0, 5, 12)
+        result = score(truth, labels)
+        for cluster, matched in result.matching.items():
+            assert ((labels == cluster) & (truth == matched)).any()
+        renamed = score(truth, (labels * 3 + 1) % 5)
+        measures = ("oa", "aa", "kappa")
+        assert [getattr(result, each) for each in measures] == pytest.approx(
+            [getattr(renamed, each) for each in measures]
+        )

@@ -165,6 +165,11 @@ def say(console: Console, sentence: str = "") -> None:
     console.print(sentence, soft_wrap=not console.is_terminal)
 
 
+def warn(sentence: str) -> None:
+    """Print a warning on stderr, in one line."""
+    click.echo("Warning: " + " ".join(sentence.split()), err=True)
+
+
 class StageClock:
     """Hears progress reports and adds up the seconds of each stage.
 

@@ -17,9 +17,10 @@ def output_folder(folder: Path, names: Sequence[str], *, overwrite: bool) -> Ite
     A folder made here, and those above it, are taken away again if the work fails before anything
     is in them.
     """
-    from spectrawalk.io.atomic import finish_set
+    from spectrawalk.io.atomic import finish_set, refuse_dangling_link
     from spectrawalk.io.lock import hold_lock, lock_inside
 
+    refuse_dangling_link(folder)
     if folder.is_file():
         raise FileError(
             f"the output folder '{folder}' is a file, not a folder; choose another one with -o."

@@ -119,9 +119,15 @@ class SceneRequest:
 
     @property
     def files(self) -> list[str]:
-        """Files that the user named."""
+        """Files that the user named, then those that belong to them, as the values of a header do.
+
+        In this order, because records of before have those that the user named alone.
+        """
+        from spectrawalk.io.reading import files_beside
+
         named = (self.source if self.is_file else None, self.mask_file)
-        return [file for file in named if file is not None]
+        files = [file for file in named if file is not None]
+        return files + [str(beside) for file in files for beside in files_beside(file)]
 
     def load(self) -> Scene:
         """Read the scene, or no more of it than is wanted, and prepare it."""

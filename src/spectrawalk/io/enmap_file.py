@@ -40,6 +40,13 @@ class EnmapProduct(Format):
         record = {"format": self.name, "header": str(metadata), "gains": gains, "offsets": offsets}
         return _checked_scene(image, metadata, wanted, record, known)
 
+    def files_beside(self, path: Path) -> list[Path]:
+        """See the base class."""
+        metadata = _find_metadata(path)
+        if path.is_dir() or metadata is None:
+            return []
+        return [_find_image(path, metadata) if path == metadata else metadata]
+
     def read_plane(self, path: Path, variable: str | None) -> Plane:
         """See the base class."""
         raise FileError(f"'{path}' is {self.name}, which holds no raster of a single band.")

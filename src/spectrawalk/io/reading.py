@@ -163,6 +163,20 @@ def read_array(path: str | os.PathLike[str], variable: str) -> NDArray[Any]:
     return file_format.read_array(path, file_format.find(path, variable))
 
 
+def files_beside(path: str | os.PathLike[str]) -> list[Path]:
+    """List the other files that belong to a scene, a mask or a map; none for a file of its own.
+
+    An ENVI image has a header and a binary file, and an EnMAP product a file of metadata and an
+    image, of which one is named.
+    """
+    path = Path(path)
+    try:
+        file_format = find_format(path)
+    except FileError:  # polygons, or what will be refused when it is read
+        return []
+    return file_format.files_beside(path)
+
+
 def find_format(path: Path) -> Format:
     """Find the format by what a file holds; its extension only helps to say what is wrong."""
     head = _read_head(path)

@@ -23,6 +23,9 @@ from spectrawalk.scene import Scene
 RECORD_FORMAT = 1
 """Raised when older code could not repeat a run from a newer record."""
 
+RECORD_NAME = "run.json"
+"""File that `spectrawalk cluster` writes the record to."""
+
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "rasterio", "h5py")
 _PARTS = ("scene", "method", "parameters", "inputs", "pixels_sha256")
 

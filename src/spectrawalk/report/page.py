@@ -237,7 +237,7 @@ def _made(result: Result, record: Mapping[str, Any]) -> dict[str, Any]:
         rows.append(("time", f"{times['seconds']:.1f} s: {stages}"))
     place = result.scene.orthorectify or result.scene
     if place.crs:
-        rows.append(("coordinates", crs_name(place.crs)))
+        rows.append(("coordinates", crs_name(place.crs) or place.crs))
     return {"rows": rows, "record": record_json(dict(record)).decode("ascii")}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from spectrawalk.errors import DataError, ParameterError
 from spectrawalk.results.palette import UNLIKE, cluster_colors
 from spectrawalk.scene import Scene, Transform
+from spectrawalk.scene.georeference import crs_ellipsoid
 
 UNLIKE_NAME = "unlike the fit"
 """Legend entry of pixels that are unlike any spectrum of the fit, in the map of a prediction."""
-
-_ELLIPSOID = re.compile(r'SPHEROID\["[^"]*",([^,\]]+),([^,\]]+)')
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,14 +166,13 @@ def pixel_areas(
             return np.full(n_rows, abs(a * e - b * d) * in_metres**2)
     except CRSError:
         return None
-    ellipsoid = _ELLIPSOID.search(system.to_wkt(version="WKT1_GDAL"))
+    ellipsoid = crs_ellipsoid(crs)
     if not system.is_geographic or b or d or ellipsoid is None:
         return None
-    semi_major, inverse_flattening = map(float, ellipsoid.groups())
+    semi_major, flattening = ellipsoid
     in_radians = system.units_factor[1]
     quarter = math.pi / 2
     edges = np.clip((f + e * np.arange(n_rows + 1)) * in_radians, -quarter, quarter)
-    flattening = 1 / inverse_flattening if inverse_flattening else 0.0
     strips = np.abs(np.diff(_area_up_to(edges, semi_major, flattening)))
     return strips * abs(a) * in_radians
 

@@ -11,6 +11,9 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from spectrawalk.errors import DataError
 
+_NEARLY_ALL, _MANY = 0.99, 0.1  # of the pixels with a cluster, and of those with a class
+_CLEARLY = 0.05  # of overall accuracy
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -26,7 +29,7 @@ class Scores:
         Normalised mutual information (arithmetic mean), adjusted Rand index, and the share of
         pixels that belong to the commonest class of their cluster.
     matching : dict
-        Class of each cluster that got one.
+        Class of each cluster that got one; the two have pixels in common.
     n_pixels : int
         How many pixels were scored.
     """
@@ -101,6 +104,46 @@ def score(ground_truth: ArrayLike, labels: ArrayLike, *, no_label: int = -1) -> 
     )
 
 
+def accuracy_if_exchanged(
+    ground_truth: NDArray[np.integer], labels: NDArray[np.integer], oa: float
+) -> float | None:
+    """Overall accuracy with the two arrays exchanged, where that is likely the right order.
+
+    A map of clusters covers the ground truth, and more. So the order is doubtful where it is the
+    other way round: nearly every pixel with a cluster has a class, many with a class have no
+    cluster and count as wrong, and the accuracy is clearly higher after an exchange.
+
+    Parameters
+    ----------
+    ground_truth, labels : ndarray of int
+        As in :func:`score`, with 0 for no class and no cluster.
+    oa : float
+        Overall accuracy as they are.
+
+    Returns
+    -------
+    float or None
+        None where the order is in no doubt.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth, labels = np.array([1, 1, 0, 0, 2]), np.array([5, 5, 7, 7, 7])
+    >>> accuracy_if_exchanged(labels, truth, score(labels, truth, no_label=0).oa)
+    1.0
+    >>> accuracy_if_exchanged(truth, labels, 1.0) is None
+    True
+    """
+    known, clustered = ground_truth > 0, labels > 0
+    both = np.count_nonzero(known & clustered)
+    covers = both >= _NEARLY_ALL * np.count_nonzero(clustered)
+    misses = np.count_nonzero(known) - both >= _MANY * np.count_nonzero(known)
+    if not (both and covers and misses):
+        return None
+    exchanged = score(labels, ground_truth, no_label=0).oa
+    return exchanged if exchanged > oa + _CLEARLY else None
+
+
 def _whole_numbers(what: str, values: ArrayLike, fill: int) -> NDArray[np.int64]:
     """Return `values` as integers, or say what else they are."""
     try:
@@ -125,6 +168,9 @@ def _best_matching(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Match clusters (rows) to classes (columns) so that they agree on the most pixels.
 
+    A cluster and a class without a common pixel are no match: the cluster is as one without a
+    class, whether a class is left over for it or not.
+
     Several matchings can agree on as many. The higher average recall then decides, and then the
     higher kappa, so that no score depends on how clusters and classes are numbered. Each question
     is settled in whole numbers among the matchings that were best by those before it.
@@ -134,7 +180,7 @@ def _best_matching(
     cluster_size = counts.sum(axis=1)[rows]
     agreement = counts[rows]
     recall = np.rint(2.0**40 * agreement / class_size)
-    by_chance = np.multiply.outer(cluster_size, class_size)
+    by_chance = np.where(agreement > 0, np.multiply.outer(cluster_size, class_size), 0)
 
     # Square, with partners that are worth nothing for those who stay alone.
     side = max(len(rows), n_classes)
@@ -146,6 +192,7 @@ def _best_matching(
         _, partner = linear_sum_assignment(np.where(allowed, cost, np.inf))
         allowed &= _in_some_best_matching(np.where(allowed, cost, np.inf), partner)
     matched = np.flatnonzero(partner[: len(rows)] < n_classes)
+    matched = matched[agreement[matched, partner[matched]] > 0]
     return rows[matched], partner[matched]
 
 
