@@ -20,11 +20,11 @@ from spectrawalk.consensus import kmeans, number
 from spectrawalk.consensus.agreement import agreement
 from spectrawalk.consensus.automatic import cluster_automatically
 from spectrawalk.consensus.coassociation import consensus_of, distinct_rows, join_groups
-from spectrawalk.consensus.ensemble import Member, time_for, walked_views
-from spectrawalk.consensus.features import views_of
+from spectrawalk.consensus.ensemble import BaseClustering, graph_features, time_for
+from spectrawalk.consensus.features import feature_sets
 from spectrawalk.consensus.kmeans import kmeans_labels, spatial_kmeans
-from spectrawalk.consensus.leading import trusted_runs
-from spectrawalk.consensus.sensitivity import fragile_parameters
+from spectrawalk.consensus.leading import leading_runs
+from spectrawalk.consensus.sensitivity import sensitive_parameters
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import FileError, ParameterError
 from spectrawalk.estimators import learner
@@ -303,8 +303,10 @@ def test_groups_are_joined_by_their_mean_similarity():
 def test_fragile_parameter_is_named():
     steady, moved = np.repeat([0, 1], 20), np.tile([0, 1], 20)
     runs = [(3, 0.5, steady), (3, 0.1, steady), (9, 0.5, moved), (9, 0.1, moved)]
-    members = [Member("spectra", False, r, "near", 0, left, labels) for r, left, labels in runs]
-    (warning,) = fragile_parameters(members)
+    members = [
+        BaseClustering("spectra", False, r, "near", 0, left, labels) for r, left, labels in runs
+    ]
+    (warning,) = sensitive_parameters(members)
     assert "only in radius" in warning
 
 
@@ -312,7 +314,9 @@ STEADY, MOVED = np.repeat([0, 1], 20), np.tile([0, 1], 20)
 
 
 def walks(*runs):
-    return [Member(str(view), False, 3, "near", 0, 0.5, run) for view, run in enumerate(runs)]
+    return [
+        BaseClustering(str(view), False, 3, "near", 0, 0.5, run) for view, run in enumerate(runs)
+    ]
 
 
 def cuts(*runs):
@@ -322,21 +326,21 @@ def cuts(*runs):
 def test_clouds_lead_if_they_are_sure_enough():
     contrasts = [1 - STEADY]
     members = walks(STEADY, MOVED) + cuts(MOVED)
-    trust = trusted_runs(members, [MOVED, 1 - MOVED], contrasts, 2)
+    trust = leading_runs(members, [MOVED, 1 - MOVED], contrasts, 2)
     assert "clouds" in trust.remark
     assert trust.leading[0] is MOVED
     assert trust.beside[0] is STEADY
     assert trust.members == []  # the labels do not hang on how walks are made
     steady = walks(STEADY, STEADY) + cuts(MOVED)
-    trust = trusted_runs(steady, [MOVED, STEADY], contrasts, 2)
+    trust = leading_runs(steady, [MOVED, STEADY], contrasts, 2)
     assert trust.remark == ""
     assert trust.leading == [STEADY, STEADY]
     assert trust.beside is contrasts
-    trust = trusted_runs(steady, [MOVED, MOVED], contrasts, 2)  # both are sure
+    trust = leading_runs(steady, [MOVED, MOVED], contrasts, 2)  # both are sure
     assert trust.leading[0] is MOVED
-    trust = trusted_runs(steady, [MOVED, STEADY], [], 2)  # too small an image for contrasts
+    trust = leading_runs(steady, [MOVED, STEADY], [], 2)  # too small an image for contrasts
     assert trust.beside[0] is MOVED
-    trust = trusted_runs(steady, [], [], 2)  # a table has no clouds
+    trust = leading_runs(steady, [], [], 2)  # a table has no clouds
     assert trust.leading[0] is STEADY
     assert trust.beside == []
 
@@ -346,7 +350,7 @@ def test_all_kinds_of_runs_vote_in_between():
     short = walks(STEADY, MOVED)
     long = [walk._replace(remains=0.1) for walk in short]
     members = short + long + cuts(1 - MOVED)
-    trust = trusted_runs(members, [MOVED, mostly], [1 - STEADY], 2)
+    trust = leading_runs(members, [MOVED, mostly], [1 - STEADY], 2)
     assert "to some degree" in trust.remark
     expected = [STEADY, MOVED, 1 - MOVED, MOVED, mostly, 1 - STEADY]
     np.testing.assert_array_equal(trust.leading, expected)
@@ -358,14 +362,14 @@ def test_all_kinds_of_runs_vote_in_between():
 def test_cuts_lead_where_many_clusters_are_wanted(n_clusters):
     walk, cut = np.arange(42) % n_clusters, np.arange(42) // (42 // n_clusters)
     unsure = [np.random.default_rng(seed).integers(n_clusters, size=42) for seed in range(4)]
-    trust = trusted_runs(walks(walk) + cuts(cut, cut), unsure, [cut], n_clusters)
+    trust = leading_runs(walks(walk) + cuts(cut, cut), unsure, [cut], n_clusters)
     many = n_clusters == 7
     assert trust.leading[0] is (cut if many else walk)
     assert ("diffusion coordinates" in trust.remark) == many
     assert trust.members == (cuts(cut, cut) if many else walks(walk))
     assert trust.beside[0] is cut
     # One cut alone would agree with itself.
-    trust = trusted_runs(walks(walk) + cuts(cut), unsure, [cut], n_clusters)
+    trust = leading_runs(walks(walk) + cuts(cut), unsure, [cut], n_clusters)
     assert trust.leading[0] is walk
 
 
@@ -405,8 +409,8 @@ def test_runs_with_more_eigenpairs_serve_where_no_others_found_the_clusters():
 def test_reported_bandwidth_is_that_of_the_density(model, scene):
     pixels = take_pixels(scene)
     unit = normalize_spectra(pixels.spectra.astype(float), "pixel")
-    views = views_of(Pixels(unit, pixels.grid))
-    first, _ = walked_views(views, 3)[0]
+    views = feature_sets(Pixels(unit, pixels.grid))
+    first, _ = graph_features(views, 3)[0]
     _, d2 = global_neighbors(first.points, 20)
     expected = density.kernel_density(d2, model.density_bandwidth_)
     np.testing.assert_allclose(model.density_.ravel(), expected, rtol=1e-6)
@@ -473,13 +477,13 @@ def test_time_leaves_what_it_should():
 
 
 def test_graphs_are_made_of_more_or_fewer_contrasts(scene):
-    views = views_of(take_pixels(scene))
-    names = [view.name for view, _ in walked_views(views, 3)]
-    assert names == ["contrast 3", "contrast 5", "contrast 7", "whitened"]
+    views = feature_sets(take_pixels(scene))
+    names = [view.name for view, _ in graph_features(views, 3)]
+    assert names == ["within-field 3", "within-field 5", "within-field 7", "mnf"]
     # A scene of few bands has no more contrasts than these.
-    views = views_of(take_pixels(scene.cube[..., :4]))
-    names = [view.name for view, _ in walked_views(views, 3)]
-    assert names == ["contrast 3", "contrast 4", "whitened"]
+    views = feature_sets(take_pixels(scene.cube[..., :4]))
+    names = [view.name for view, _ in graph_features(views, 3)]
+    assert names == ["within-field 3", "within-field 4", "mnf"]
 
 
 @pytest.mark.slow

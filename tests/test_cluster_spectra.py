@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from command_line import SMALL, run
+from command_line import LOUD, SMALL, run
 
 from spectrawalk import Scene, read_scene
 from spectrawalk.errors import DataError
@@ -57,7 +57,7 @@ class TestValuesNearTheLimits:
 
     def test_the_command_says_what_it_left_out(self, cube, here):
         np.save("huge.npy", cube.astype(float) * 1e300)
-        result = run("cluster", "huge.npy", "-k", 3, "-o", "out", *SMALL)
+        result = run("cluster", "huge.npy", "-k", 3, "-o", "out", *LOUD)
         assert result.exit_code == 0, result.output
         rows = table_of("out/spectra.csv")
         values = [float(row[key]) for row in rows for key in row if key != "band"]

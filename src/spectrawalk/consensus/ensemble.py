@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk import progress
-from spectrawalk.consensus.features import View, Views, leading
+from spectrawalk.consensus.features import FeatureSet, FeatureSets, leading
 from spectrawalk.consensus.kmeans import kmeans_labels
 from spectrawalk.prepare.pixels import Grid
 from spectrawalk.srdl import pipeline
@@ -36,7 +36,7 @@ WIDTHS = (0, 2, 4)
 Factors = tuple[float | None, ...]
 """Radii of a view's graphs, in units of the base radius; None is the whole image."""
 
-CONTRAST_FACTORS: Factors = (1.0, None)
+WITHIN_FIELD_FACTORS: Factors = (1.0, None)
 """Fields that stand out from what varies inside them find those of their kind from afar."""
 
 OTHER_FACTORS: Factors = (0.67, 1.5)
@@ -93,7 +93,7 @@ class SolvedGraph(NamedTuple):
     neighbors: NDArray[np.int32]
 
 
-class Member(NamedTuple):
+class BaseClustering(NamedTuple):
     """One run: how it was made, and its labels."""
 
     view: str
@@ -137,30 +137,30 @@ def base_radius(mask: NDArray[np.bool_], radius: int | None = None) -> int:
     return max(2, min(round(RADIUS_SHARE * min(mask.shape)), LARGEST_RADIUS))
 
 
-def walked_views(views: Views, n_clusters: int) -> list[tuple[View, Factors]]:
+def graph_features(views: FeatureSets, n_clusters: int) -> list[tuple[FeatureSet, Factors]]:
     """What graphs are made of: contrasts, some more or fewer, and the other view of least noise.
 
     All spectral views, where there are no contrasts.
     """
-    if views.contrast is None:
+    if views.within_field is None:
         return [(view, OTHER_FACTORS) for view in views.spectral]
-    most = views.contrast.points.shape[1]
+    most = views.within_field.points.shape[1]
     widths = sorted({min(max(2, n_clusters) + extra, most) for extra in WIDTHS})
-    contrasts = [(leading(views.contrast, width), CONTRAST_FACTORS) for width in widths]
+    contrasts = [(leading(views.within_field, width), WITHIN_FIELD_FACTORS) for width in widths]
     return contrasts + [(view, OTHER_FACTORS) for view in views.spectral[-1:]]
 
 
 def solve_graphs(
-    walked: list[tuple[View, Factors]],
+    features: list[tuple[FeatureSet, Factors]],
     grid: Grid,
     n_eigenpairs: int,
     settings: Settings,
 ) -> Iterator[SolvedGraph]:
     """Build the ensemble's graphs one by one, and solve each for its leading eigenpairs."""
     if not grid.is_image or not settings.windowed:
-        walked = [(view, (None,)) for view, _ in walked]
-    plans = [(view, factors, factor) for view, factors in walked for factor in factors]
-    last: View | None = None
+        features = [(view, (None,)) for view, _ in features]
+    plans = [(view, factors, factor) for view, factors in features for factor in factors]
+    last: FeatureSet | None = None
     searched: _Searched | None = None
     for view, factors, factor in progress.track("ensemble", plans):
         if searched is None or view is not last:
@@ -179,7 +179,7 @@ class _Searched(NamedTuple):
 
 
 def _solve(
-    view: View,
+    view: FeatureSet,
     factor: float | None,
     grid: Grid,
     n_eigenpairs: int,
@@ -219,11 +219,11 @@ def nearly_unweighted_graph(
     return pipeline.neighbor_graph(near, points, grid, replace(settings, sigma=sigma))
 
 
-def _graph_neighbors(view: View, settings: Settings) -> int:
+def _graph_neighbors(view: FeatureSet, settings: Settings) -> int:
     return max(1, round(NEIGHBOR_SHARE[view.smoothed] * settings.n_neighbors))
 
 
-def _search(view: View, settings: Settings, *, keep: bool) -> _Searched:
+def _search(view: FeatureSet, settings: Settings, *, keep: bool) -> _Searched:
     """Search the nearest spectra of the whole image, for densities and, to `keep`, for a graph.
 
     Densities are the paper's, which sees near spectra only, and one that sees more.
@@ -267,9 +267,9 @@ def _labels(ascent: Ascent, n_clusters: int, grid: Grid, settings: Settings) -> 
     return pipeline.label_from_modes(ascent, found.pixels, grid, settings.consensus)
 
 
-def members_of(
+def srdl_runs(
     solved: SolvedGraph, grid: Grid, n_clusters: int, settings: Settings
-) -> Iterator[tuple[Member, Solution]]:
+) -> Iterator[tuple[BaseClustering, Solution]]:
     """SRDL runs on one graph that find `n_clusters`; those that cannot are left out."""
     for kind, density in solved.densities.items():
         for variant in _variants(settings):
@@ -279,13 +279,15 @@ def members_of(
             if np.count_nonzero(ascent.mode_score > 0) < n_clusters:
                 continue
             labels = _labels(ascent, n_clusters, grid, settings)
-            member = Member(
+            member = BaseClustering(
                 solved.view, solved.smoothed, solved.radius, kind, extra or 0, remains, labels
             )
             yield member, Solution(ascent, values, time, solved.bandwidth, solved.neighbors)
 
 
-def cut_of(solved: SolvedGraph, n_clusters: int, settings: Settings, seed: int) -> Member | None:
+def spectral_run(
+    solved: SolvedGraph, n_clusters: int, settings: Settings, seed: int
+) -> BaseClustering | None:
     """Cut one graph into clusters by K-means in diffusion coordinates, at the short time.
 
     Modes are told by single pixels, and the more of them are wanted, the likelier one goes astray;
@@ -297,7 +299,9 @@ def cut_of(solved: SolvedGraph, n_clusters: int, settings: Settings, seed: int) 
     if len(np.unique(labels)) < n_clusters:
         return None
     extra, remains = variant
-    return Member(solved.view, solved.smoothed, solved.radius, None, extra or 0, remains, labels)
+    return BaseClustering(
+        solved.view, solved.smoothed, solved.radius, None, extra or 0, remains, labels
+    )
 
 
 def _coordinates(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from spectrawalk.consensus.features import View
+from spectrawalk.consensus.features import FeatureSet
 from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
@@ -30,8 +30,8 @@ _SETTLED = 1e-3
 """Share of the pixels that may still change their cluster in the last step."""
 
 
-def cloud_runs(
-    views: list[View], mask: NDArray[np.bool_], n_clusters: int, seed: int
+def kmeans_runs(
+    views: list[FeatureSet], mask: NDArray[np.bool_], n_clusters: int, seed: int
 ) -> Iterator[NDArray[np.int32]]:
     """Labels by K-means in every view, and from there with neighbours in the view not smoothed.
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spectrawalk import progress
 from spectrawalk.consensus.ensemble import TOLERANCE, nearly_unweighted_graph
-from spectrawalk.consensus.features import View
+from spectrawalk.consensus.features import FeatureSet
 from spectrawalk.consensus.kmeans import kmeans_labels
 from spectrawalk.prepare.pixels import Grid
 from spectrawalk.prepare.sampling import draw_pixels
@@ -85,37 +85,37 @@ class Evidence(NamedTuple):
 
 
 def count_clusters(
-    views: list[View],
+    views: list[FeatureSet],
     inside: NDArray[np.intp],
     max_clusters: int,
     seed: int = 0,
-    doubted: View | None = None,
+    doubted: FeatureSet | None = None,
 ) -> Evidence:
     """Estimate the number of clusters from how well views agree on them, and from eigenvalues.
 
     Parameters
     ----------
-    views : list of View
-        Even ones, as from :func:`spectrawalk.consensus.features.views_of`. A single one, of a
+    views : list of FeatureSet
+        Even ones, as from :func:`spectrawalk.consensus.features.feature_sets`. A single one, of a
         table, is compared with every second of its coordinates.
     inside : ndarray of int
         Pixels of the last view that the walk is on, as from
         :func:`spectrawalk.consensus.features.interior`.
     max_clusters : int
     seed : int
-    doubted : View, optional
+    doubted : FeatureSet, optional
         Spectra as they are, where neighbouring pixels are no more alike than others, so that the
         image may be all noise: clusters must then be tight.
 
     Examples
     --------
-    >>> from spectrawalk.consensus.features import interior, views_of
+    >>> from spectrawalk.consensus.features import interior, feature_sets
     >>> from spectrawalk.datasets import make_scene
     >>> from spectrawalk.prepare.pixels import Pixels, take_pixels
     >>> from spectrawalk.prepare.scaling import normalize_spectra
     >>> pixels = take_pixels(make_scene((40, 40), n_classes=3, random_state=1))
     >>> unit = Pixels(normalize_spectra(pixels.spectra, "pixel"), pixels.grid)
-    >>> views = views_of(unit).even
+    >>> views = feature_sets(unit).even
     >>> count_clusters(views, interior(views[-1], pixels.grid.mask), 8).n_clusters
     3
     """
@@ -131,10 +131,10 @@ def count_clusters(
     nothing = Evidence(1, NO_STRUCTURE, stability, {})
     if max((every for every, _ in found.values()), default=0.0) < LEAST_STABILITY:
         return nothing
-    walked = inside[draw_pixels(len(inside), SAMPLE, seed)]
-    evidence = nothing._replace(gaps=_gaps(views[-1].points[walked], largest))
+    features = inside[draw_pixels(len(inside), SAMPLE, seed)]
+    evidence = nothing._replace(gaps=_gaps(views[-1].points[features], largest))
     number, verdict = _judge(evidence.support)
-    # Views of few bands are nearly the same, and agree on how to cut noise, too.
+    # FeatureSets of few bands are nearly the same, and agree on how to cut noise, too.
     if doubted and _scatter_beside_noise(doubted.points[drawn], number, seed) > TIGHT:
         return nothing
     return evidence._replace(n_clusters=number, verdict=verdict)
@@ -167,11 +167,11 @@ def finer_structure(evidence: Evidence) -> str:
     )
 
 
-def _stability(samples: list[View], n_clusters: int, seed: int) -> tuple[float, float]:
+def _stability(samples: list[FeatureSet], n_clusters: int, seed: int) -> tuple[float, float]:
     """Mean agreement over all pairs of views, and over those of like smoothing.
 
-    Views of like smoothing tell best how many clusters there are, but nothing of whether there are
-    any: with few bands they are nearly the same, and in noise agree as well.
+    Feature sets of like smoothing tell best how many clusters there are, but nothing of whether
+    there are any: with few bands they are nearly the same, and in noise agree as well.
     """
     from sklearn.metrics import adjusted_rand_score  # slow to load: only this mode waits for it
 

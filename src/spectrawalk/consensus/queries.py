@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
 from spectrawalk.consensus.coassociation import consensus_of, distinct_rows, group_means
-from spectrawalk.srdl.labels import number_by_size
+from spectrawalk.srdl.numbering import number_by_size
 from spectrawalk.threads import one_thread
 
 NEARLY = 0.02
@@ -41,7 +41,7 @@ def parts_of(
             leading = centred @ directions[:, : -max(COORDINATES, 2 * count // 3) - 1 : -1]
             part = KMeans(count, n_init=2, max_iter=100, random_state=0).fit_predict(leading)
         part = np.unique(part, return_inverse=True)[1]
-    labels, _ = number_by_size(part.astype(np.int32), np.unique(part))
+    labels, _ = number_by_size(part)
     return labels.astype(np.intp)
 
 

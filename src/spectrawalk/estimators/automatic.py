@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectrawalk.consensus import queries
 from spectrawalk.consensus.automatic import Automatic
 from spectrawalk.consensus.coassociation import stack_labels
-from spectrawalk.consensus.confidence import tie_margin
+from spectrawalk.consensus.confidence import coassociation_margin
 from spectrawalk.consensus.number import Evidence
 from spectrawalk.errors import FileError, ParameterError
 from spectrawalk.estimators.prediction import reach_of
@@ -44,7 +44,7 @@ class AutomaticMixin:
     warnings_: list[str]
     classes_: NDArray[Any]
     _mask: NDArray[np.bool_]
-    _family: NDArray[np.int16]
+    _base_labels: NDArray[np.int16]
     """Labels of all runs on graphs, shape (runs, n)."""
     _runs: NDArray[np.int16]
     """Of those that the consensus was made of, and of finer ones: what queries are made from."""
@@ -60,7 +60,7 @@ class AutomaticMixin:
         self.evidence_ = found.evidence
         self.warnings_ = found.warnings
         self.reach_ = _reach(spectra, run.neighbors)
-        self._family = np.stack([member.labels for member in found.members]).astype(np.int16)
+        self._base_labels = np.stack([member.labels for member in found.members]).astype(np.int16)
         self._runs = np.stack(found.runs).astype(np.int16)
         self._set_labels(found.labels, found.confidence)
 
@@ -71,7 +71,7 @@ class AutomaticMixin:
         self.n_clusters_ = int(labels.max()) + 1
         self.modes_ = grid.flat_index[_leading_pixels(labels, self.mode_score_[self._mask])]
 
-    def _family_arrays(self) -> dict[str, NDArray[Any]]:
+    def _ensemble_arrays(self) -> dict[str, NDArray[Any]]:
         """What an automatic fit adds to a saved model; nothing of another fit."""
         if not hasattr(self, "_runs"):
             return {}
@@ -91,8 +91,8 @@ class AutomaticMixin:
             "_findings": np.array(json.dumps(findings)),
         }
 
-    def _restore_family(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`_family_arrays` gave."""
+    def _restore_ensemble(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`_ensemble_arrays` gave."""
         if "_findings" not in arrays:
             return
         self.confidence_, self._runs = arrays["confidence_"], arrays["_runs"]
@@ -165,7 +165,7 @@ class AutomaticMixin:
         told = {int(place[pixel]): classes.index(each) for pixel, each in known.items()}
         labels = queries.spread_answers(groups, stacked, told)
         self.classes_ = _class_array(classes)
-        self._set_labels(labels, tie_margin(list(self._runs), labels))
+        self._set_labels(labels, coassociation_margin(list(self._runs), labels))
         return self
 
     def _parts(self, count: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:

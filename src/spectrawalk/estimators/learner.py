@@ -35,8 +35,9 @@ from spectrawalk.progress import report
 from spectrawalk.scene import Scene
 from spectrawalk.srdl import pipeline
 from spectrawalk.srdl.eigenpairs import diffusion_coordinates
-from spectrawalk.srdl.labels import Consensus, number_by_size
+from spectrawalk.srdl.labels import Consensus
 from spectrawalk.srdl.neighbors import EXACT_SEARCH, global_neighbors
+from spectrawalk.srdl.numbering import number_by_size
 
 
 class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstimator):
@@ -288,8 +289,8 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         grid, ascent = Grid(self._mask), self._kept_run()
         found = pipeline.choose_modes(ascent, n_clusters, int(self.max_clusters))
         labels = pipeline.label_from_modes(ascent, found.pixels, grid, self._consensus(grid))
-        labels, mode_pixels = number_by_size(labels, found.pixels)
-        return grid.to_image(labels, -1), grid.flat_index[mode_pixels]
+        labels, order = number_by_size(labels, len(found.pixels))
+        return grid.to_image(labels, -1), grid.flat_index[found.pixels[order]]
 
     def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
         """Everything that a fit leaves behind, as arrays."""
@@ -297,7 +298,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
         if "feature_names_in_" in arrays:  # an array of objects needs pickle
             arrays["feature_names_in_"] = arrays["feature_names_in_"].astype(str)
-        return arrays | self._family_arrays() | self._fitted_spectra.to_arrays()
+        return arrays | self._ensemble_arrays() | self._fitted_spectra.to_arrays()
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> Self:
         """Take back what :meth:`_fitted_arrays` gave."""
@@ -308,7 +309,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
             self.feature_names_in_ = arrays["feature_names_in_"].astype(object)
         self.wavelengths_ = arrays.get("wavelengths_")
         self._fitted_spectra = FittedSpectra.from_arrays(arrays, self.reach_)
-        self._restore_family(arrays)
+        self._restore_ensemble(arrays)
         return self
 
 
@@ -341,7 +342,7 @@ _OF_ENSEMBLE = (
     "warnings_",
     "classes_",
     "time_",
-    "_family",
+    "_base_labels",
     "_runs",
 )
 

@@ -82,7 +82,7 @@ def check_arrays(arrays: Arrays) -> Arrays:
     _check_values(arrays)
     _check_order(arrays)
     _check_labels(arrays)
-    _check_family(arrays)
+    _check_ensemble(arrays)
     return arrays
 
 
@@ -203,7 +203,7 @@ def _check_labels(arrays: Arrays) -> None:
     _require(labels.ravel()[modes] == np.arange(n_clusters), "modes_", "is not in its clusters")
 
 
-def _check_family(arrays: Arrays) -> None:
+def _check_ensemble(arrays: Arrays) -> None:
     """Check what the automatic mode adds: all of it, or nothing."""
     names = {"confidence_", "_runs", "_findings"}
     present = names & set(arrays)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from spectrawalk.paper.published import METRES_PER_PIXEL, PUBLISHED, method_title, scene_title
-from spectrawalk.paper.runs import Run
+from spectrawalk.paper.runs import MethodRun
 from spectrawalk.prepare.pixels import take_pixels
 from spectrawalk.prepare.scaling import normalize_spectra
 from spectrawalk.report.figures import (
@@ -130,14 +130,14 @@ def neighbors_of(
     return image
 
 
-def draw_label_maps(scene: Scene, runs: Sequence[Run]) -> Figure:
+def draw_label_maps(scene: Scene, runs: Sequence[MethodRun]) -> Figure:
     """Draw the labels of several methods side by side, and the ground truth last.
 
     Parameters
     ----------
     scene : Scene
         With ground truth.
-    runs : sequence of Run
+    runs : sequence of MethodRun
         One per method, with labels; a failed one is shown as an empty map.
     """
     new_figure, _ = figure_and_patch()
@@ -188,7 +188,7 @@ def colors_of_classes(scene: Scene) -> dict[int, Color]:
 
 
 def _painted_run(
-    scene: Scene, run: Run, of_class: dict[int, Color]
+    scene: Scene, run: MethodRun, of_class: dict[int, Color]
 ) -> tuple[NDArray[np.uint8], str]:
     name = method_title(run.method)
     if run.labels is None:
@@ -200,7 +200,7 @@ def _painted_run(
     return paint_by_class(scene, run.labels, of_class), title
 
 
-def _n_unmatched(scene: Scene, run: Run) -> int:
+def _n_unmatched(scene: Scene, run: MethodRun) -> int:
     if run.labels is None:
         return 0
     return run.n_clusters - len(score(_truth(scene), run.labels).matching)

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from spectrawalk import progress
 from spectrawalk.errors import GraphError
 from spectrawalk.kernels import edges
+from spectrawalk.srdl.numbering import number_by_size
 
 SELF_TUNING_NEIGHBOR = 7
 """Which neighbour's distance is a pixel's own scale in self-tuning weights."""
@@ -108,9 +109,4 @@ def entries(W: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray
 def component_numbers(W: csr_array) -> NDArray[np.int32]:
     """Weakly connected component of each pixel, 0 for the largest, then by decreasing size."""
     indptr, indices, _ = entries(W)
-    component = edges.connected(indptr, indices)
-    count = int(component.max()) + 1
-    by_size = np.argsort(-np.bincount(component, minlength=count), kind="stable")
-    position = np.empty(count, dtype=np.int32)
-    position[by_size] = np.arange(count, dtype=np.int32)
-    return position[component]
+    return number_by_size(edges.connected(indptr, indices))[0]

@@ -91,21 +91,3 @@ def label_pixels(
     labels = np.empty(n, dtype=np.int32)
     labels[ranking] = by_rank
     return labels
-
-
-def number_by_size(
-    labels: NDArray[np.int32], modes: NDArray[np.intp]
-) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    """Renumber clusters by decreasing size (ties: larger D_t first), and their modes with them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> labels, modes = number_by_size(np.array([0, 1, 1, 1]), np.array([0, 2]))
-    >>> labels.tolist(), modes.tolist()
-    ([1, 0, 0, 0], [2, 0])
-    """
-    by_size = np.argsort(-np.bincount(labels, minlength=len(modes)), kind="stable")
-    new_number = np.empty(len(modes), dtype=np.int32)
-    new_number[by_size] = np.arange(len(modes), dtype=np.int32)
-    return new_number[labels], modes[by_size]
