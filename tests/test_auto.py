@@ -5,7 +5,6 @@ import json
 import warnings
 import weakref
 
-import numba
 import numpy as np
 import pytest
 import rasterio
@@ -14,7 +13,7 @@ from scipy.ndimage import gaussian_filter
 from sklearn.metrics import adjusted_rand_score
 
 import spectrawalk
-from spectrawalk import DL, SRDL, score
+from spectrawalk import DL, SRDL, score, threads
 from spectrawalk.cli import main
 from spectrawalk.consensus import kmeans, number
 from spectrawalk.consensus.agreement import agreement
@@ -82,15 +81,12 @@ def test_masked_pixels_get_neither_label_nor_confidence(scene):
     assert kept.max() <= 1
 
 
-def test_same_labels_on_one_and_two_threads(scene, model):
-    before = numba.get_num_threads()
-    try:
-        numba.set_num_threads(1)
-        alone = SRDL(3, **AUTO).fit(scene)
-    finally:
-        numba.set_num_threads(before)
-    assert np.array_equal(alone.labels_, model.labels_)
-    assert np.array_equal(alone.confidence_, model.confidence_)
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_same_labels_on_any_number_of_threads(scene, model, number):
+    with threads.limit(number):
+        again = SRDL(3, **AUTO).fit(scene)
+    assert np.array_equal(again.labels_, model.labels_)
+    assert np.array_equal(again.confidence_, model.confidence_)
 
 
 def test_modes_lie_in_their_clusters(model):

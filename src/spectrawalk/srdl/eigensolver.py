@@ -9,6 +9,8 @@ with others.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, diags_array, vstack
@@ -18,6 +20,7 @@ from spectrawalk import progress
 from spectrawalk.errors import ConvergenceError
 from spectrawalk.kernels import blocks
 from spectrawalk.srdl.graph import entries
+from spectrawalk.threads import run_blocks, split
 
 TOLERANCE = 1e-11
 """Residual |S v - lambda v| at which an eigenvector is final, unless another is asked for."""
@@ -72,8 +75,9 @@ class Walk:
         padded = np.empty((self.n, -(-m // blocks.LANES) * blocks.LANES))
         padded[:, :m], padded[:, m:] = block, 0.0
         out = np.empty_like(padded)
+        multiply = partial(blocks.walk, *self._entries, self.scale, padded, out)
         for start, stop in progress.ranges(self.n, self.W.nnz / self.n * padded.shape[1]):
-            blocks.walk(*self._entries, self.scale, padded, out, start, stop)
+            run_blocks(multiply, split(start, stop, blocks.CHUNK))
         return out[:, :m]
 
     def step(self, matrix: csr_array) -> csr_array:
