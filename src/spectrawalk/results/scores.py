@@ -102,7 +102,12 @@ def score(ground_truth: ArrayLike, labels: ArrayLike, *, no_label: int = -1) -> 
         nmi=float(normalized_mutual_info_score(truth, found)),
         ari=float(adjusted_rand_score(truth, found)),
         purity=float(purity),
-        matching={int(clusters[i]): int(classes[j]) for i, j in zip(rows, cols, strict=True)},
+        # Who is left over is paired too, which kappa counts as the paper does, but is no match.
+        matching={
+            int(clusters[i]): int(classes[j])
+            for i, j in zip(rows, cols, strict=True)
+            if counts[i, j]
+        },
         n_pixels=int(truth.size),
     )
 
@@ -171,9 +176,6 @@ def _best_matching(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Match clusters (rows) to classes (columns) so that they agree on the most pixels.
 
-    A cluster and a class without a common pixel are no match: the cluster is as one without a
-    class, whether a class is left over for it or not.
-
     Several matchings can agree on as many. The higher average recall then decides, and then the
     higher kappa, so that no score depends on how clusters and classes are numbered. Each question
     is settled in whole numbers among the matchings that were best by those before it.
@@ -183,7 +185,7 @@ def _best_matching(
     cluster_size = counts.sum(axis=1)[rows]
     agreement = counts[rows]
     recall = np.rint(2.0**40 * agreement / class_size)
-    by_chance = np.where(agreement > 0, np.multiply.outer(cluster_size, class_size), 0)
+    by_chance = np.multiply.outer(cluster_size, class_size)
 
     # Square, with partners that are worth nothing for those who stay alone.
     side = max(len(rows), n_classes)
@@ -195,7 +197,6 @@ def _best_matching(
         _, partner = linear_sum_assignment(np.where(allowed, cost, np.inf))
         allowed &= _in_some_best_matching(np.where(allowed, cost, np.inf), partner)
     matched = np.flatnonzero(partner[: len(rows)] < n_classes)
-    matched = matched[agreement[matched, partner[matched]] > 0]
     return rows[matched], partner[matched]
 
 
