@@ -155,7 +155,7 @@ def test_the_record_is_json_and_in_the_metadata():
     [
         ({"overlap": "best"}, ParameterError, "overlap='best'"),
         ({"band_ranges": [(700, 400)]}, ParameterError, "the lower one first"),
-        ({"band_ranges": [400]}, ParameterError, "no list of pairs"),
+        ({"band_ranges": [400]}, ParameterError, "not a list of pairs"),
         ({"saturation": "full"}, ParameterError, "saturation='full' is not a number"),
         ({"band_ranges": [(100, 200)]}, DataError, "no band is left after band_ranges"),
         ({"bands": [9]}, ParameterError, "numbers are 0 to 8"),

@@ -184,7 +184,7 @@ def test_v73_that_declares_but_stores_nothing_is_refused(tmp_path):
         read_scene(tmp_path / "s.mat")
     with h5py.File(tmp_path / "s.mat", "w") as file:
         file.create_dataset("cube", shape=(200, 100_000, 100_000), dtype="f8", chunks=True)
-    with pytest.raises(FileError, match=r"s\.mat' .* promises [\d,]+ bytes of data"):
+    with pytest.raises(FileError, match=r"s\.mat' .* declares [\d,]+ bytes of data"):
         read_scene(tmp_path / "s.mat")
 
 
@@ -281,7 +281,7 @@ def test_a_header_that_promises_too_much_allocates_nothing(tmp_path, suffix, sha
     else:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("cube.npy", data)
-    with pytest.raises(FileError, match=r"promises \d+ bytes of data but 800 are there"):
+    with pytest.raises(FileError, match=r"declares \d+ bytes of data but 800 are there"):
         read_scene(path)
 
 
@@ -289,7 +289,7 @@ def test_trailing_bytes_are_not_overlooked(tmp_path):
     np.save(tmp_path / "s.npy", CUBE)
     with (tmp_path / "s.npy").open("ab") as file:
         np.save(file, CUBE)
-    with pytest.raises(FileError, match=r"promises 420 bytes of data but \d+ are there"):
+    with pytest.raises(FileError, match=r"declares 420 bytes of data but \d+ are there"):
         read_scene(tmp_path / "s.npy")
 
 

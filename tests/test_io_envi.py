@@ -127,8 +127,8 @@ def test_envi_coordinate_system_string_goes_before_map_info(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("samples = 5", "samples = 500000000000", r"has 420 bytes .* promises"),
-        ("bands = 6", "bands = 5", r"has 420 bytes .* promises 350"),
+        ("samples = 5", "samples = 500000000000", r"has 420 bytes .* declares"),
+        ("bands = 6", "bands = 5", r"has 420 bytes .* declares 350"),
         ("bands = 6", "bands = -6", r"'bands = -6', where a whole number of at least 1"),
         ("bands = 6", "", r"has no 'bands'"),
         ("bands = 6", "bands = " + "9" * 5000, r"where a whole number"),

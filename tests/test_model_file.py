@@ -313,8 +313,8 @@ SMALL_FILES_OF_LARGE_ARRAYS = {
     "a long text": ("_findings", f"<U{LARGE // 4}", (), "_findings is a text of 201,326,592 bytes"),
     "a long header": (HEADER, f"<U{LARGE // 4}", (), "spectrawalk_model is a text of 201"),
     "many names": ("feature_names_in_", f"<U{LARGE // 32}", (8,), "feature_names_in_ is a text of"),
-    "less than declared": ("spectra", "<f4", (LARGE, 8), "promises"),
-    "numbers beyond all": ("spectra", "<f4", (2**62, 8), "promises"),
+    "less than declared": ("spectra", "<f4", (LARGE, 8), "declares"),
+    "numbers beyond all": ("spectra", "<f4", (2**62, 8), "declares"),
 }
 
 

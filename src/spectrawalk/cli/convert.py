@@ -32,7 +32,7 @@ Examples:
     "--crop",
     type=Crop(),
     metavar="ROW0:ROW1,COL0:COL1",
-    help="Write only these rows and columns, counted from 0, the last ones left out.",
+    help="Write only these rows and columns, counted from 0; ROW1 and COL1 are excluded.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 @quiet_option()

@@ -1,4 +1,4 @@
-"""``spectrawalk inspect``: what is in a file, and what a run would make of it."""
+"""``spectrawalk inspect``: the contents of a file, and what a run would use of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NEIGHBORS = 100  # the default of `cluster`
 
 @click.command(
     "inspect",
-    short_help="Tell what is in a file and what a run would use.",
+    short_help="Show a file's contents and what a run would use.",
     epilog=_EXAMPLES,
     context_settings={"show_default": True},
 )
@@ -40,7 +40,7 @@ _NEIGHBORS = 100  # the default of `cluster`
 def inspect(
     context: click.Context, source: str, as_json: bool, quiet: bool, **options: Any
 ) -> None:
-    """Tell what SCENE holds, what would be masked or left out of it, and what a run needs.
+    """Show the contents of SCENE, what of it a run would mask or exclude, and what a run needs.
 
     The options about pixels and bands are those of `cluster`. Nothing is written.
     """

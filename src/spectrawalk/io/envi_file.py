@@ -93,7 +93,7 @@ def read_header(path: Path) -> Header:
 
 
 def _open(path: Path) -> tuple[Header, Path, Layout]:
-    """Read the header and find the binary file that has the size it promises."""
+    """Read the header and find the binary file that has the size it declares."""
     header = read_header(path)
     if "spectral library" in header.fields.get("file type", "").lower():
         raise FileError(f"'{path}' is a spectral library, which holds no image; give an image.")
@@ -102,7 +102,7 @@ def _open(path: Path) -> tuple[Header, Path, Layout]:
     found = binary.stat().st_size
     if found != layout.n_bytes:
         raise FileError(
-            f"'{binary}' has {found:,} bytes but its header '{header.path.name}' promises "
+            f"'{binary}' has {found:,} bytes but its header '{header.path.name}' declares "
             f"{layout.n_bytes:,}; get the file again, or correct the header."
         )
     return header, binary, layout

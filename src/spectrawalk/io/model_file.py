@@ -77,7 +77,8 @@ def read_model(path: str | Path) -> SavedModel:
             members = _declared_members(archive)
             if _HEADER not in members:
                 raise FileError(
-                    f"'{path}' is not a saved spectrawalk model: its header is missing."
+                    f"'{path}' is not a saved spectrawalk model: its header is missing; give a "
+                    "file that a model was saved to, such as model.npz."
                 )
             header = json.loads(str(_unpack(archive, _HEADER, members[_HEADER])))
             kind, parameters = _read_header(header, path)

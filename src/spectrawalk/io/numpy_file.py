@@ -79,7 +79,7 @@ class ArrayDamageError(Exception):
 def declared_array(file: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype]:
     """Read the shape and type that one array declares, and compare them with its `size` in bytes.
 
-    A header can promise any shape, and NumPy would allocate it before it misses the data.
+    A header can declare any shape, and NumPy would allocate it before it misses the data.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def declared_array(file: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtyp
     promised, found = math.prod(shape) * dtype.itemsize, size - file.tell()
     if promised != found:
         raise ArrayDamageError(
-            f"is damaged or cut short: its header promises {promised} bytes of data but {found} "
+            f"is damaged or cut short: its header declares {promised} bytes of data but {found} "
             "are there",
             "get or write the file again",
         )

@@ -159,7 +159,9 @@ def read_array(path: str | os.PathLike[str], variable: str) -> NDArray[Any]:
     path = Path(path)
     file_format = find_format(path)
     if not isinstance(file_format, ArrayFormat):
-        raise FileError(f"'{path}' is {file_format.name}, which has no named arrays.")
+        raise FileError(
+            f"'{path}' is {file_format.name}, which has no named arrays; give a .mat or .npz file."
+        )
     return file_format.read_array(path, file_format.find(path, variable))
 
 

@@ -63,7 +63,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise FileError(
             f"the record '{path}' has format {record.get('format')}, written by spectrawalk "
             f"{record.get('spectrawalk')}; this is {__version__}, which reads format "
-            f"{RECORD_FORMAT}."
+            f"{RECORD_FORMAT}: repeat the run with the version that wrote it."
         )
     return record
 

@@ -1,7 +1,7 @@
 """Before clustering: which bands and pixels of a scene are used, and why the others are not.
 
-Every step is a pure function of the scene, can be switched off, and says in the record of the run
-what it took away.
+Every step is a pure function of the scene and can be switched off. The record of the run lists what
+each step excluded.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_DETECTORS = 5  # more runs of ascending wavelengths than this are no detec
 
 @dataclass(frozen=True)
 class Step:
-    """What one step of the preparation took away.
+    """What one step of the preparation excluded.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def prepare_scene(
     mask_saturated: bool = True,
     saturation: float | None = None,
 ) -> tuple[Scene, Preparation]:
-    """Leave out the bands and pixels that would only disturb.
+    """Exclude unusable bands and pixels, and list each exclusion with its reason.
 
     Pixels without data are masked by the readers already; here they are sought again among the
     bands that are left.
@@ -260,7 +260,8 @@ def _check_choices(
     ranges = np.asarray(band_ranges, dtype=object)
     if ranges.ndim != 2 or ranges.shape[1] != 2 or not all(low <= high for low, high in ranges):
         raise ParameterError(
-            f"band_ranges={band_ranges!r} is no list of pairs of wavelengths, the lower one first."
+            f"band_ranges={band_ranges!r} is not a list of pairs of wavelengths; give (low, "
+            "high) in nanometres, the lower one first."
         )
     for low, high in ranges:
         if high < _SHORTEST:

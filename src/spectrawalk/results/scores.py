@@ -73,7 +73,10 @@ def score(ground_truth: ArrayLike, labels: ArrayLike, *, no_label: int = -1) -> 
     known = truth > 0
     truth, found = truth[known], found[known]
     if truth.size == 0:
-        raise DataError("the ground truth has no pixel above 0, so there is nothing to score.")
+        raise DataError(
+            "the ground truth has no pixel above 0, so there is nothing to score; give the class "
+            "of each pixel, from 1."
+        )
 
     classes, class_index = np.unique(truth, return_inverse=True)
     clusters, cluster_index = np.unique(found, return_inverse=True)

@@ -303,13 +303,15 @@ def check_window(rows: slice, cols: slice, shape: tuple[int, int]) -> tuple[slic
     for name, given, length in zip(("rows", "cols"), (rows, cols), shape, strict=True):
         if not isinstance(given, slice) or given.step not in (None, 1):
             raise ParameterError(
-                f"{name}={given!r} is no slice without a step, as slice(0, 50) is."
+                f"{name}={given!r} is not a slice without a step; give one, such as slice(0, 50)."
             )
         try:
             start = 0 if given.start is None else operator.index(given.start)
             stop = length if given.stop is None else operator.index(given.stop)
         except TypeError:
-            raise ParameterError(f"{name}={given!r} has ends that are no whole numbers.") from None
+            raise ParameterError(
+                f"{name}={given!r} has ends that are not integers; give integers."
+            ) from None
         bounds.append((start, stop))
     (top, bottom), (left, right) = bounds
     n_rows, n_cols = shape
