@@ -23,7 +23,7 @@ from spectrawalk.estimators.checks import (
     check_labelling,
     check_parameters,
 )
-from spectrawalk.estimators.forecast import check_memory, family_clusters
+from spectrawalk.estimators.forecast import check_memory, ensemble_clusters
 from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, reach_of
 from spectrawalk.estimators.presets import paper_settings
 from spectrawalk.parameters import is_auto, is_automatic
@@ -101,8 +101,9 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
             check_enough_pixels(self.n_clusters, n)
             check_eigenpairs(self.n_eigenpairs, n)
             k = min(int(self.n_neighbors), n)
-            family = family_clusters(self.get_params())
-            check_memory(n, self.n_features_in_, k, self.n_eigenpairs, family)
+            ensemble = ensemble_clusters(self.get_params())
+            windowed = pixels.is_image and self.radius is not None
+            check_memory(n, self.n_features_in_, k, self.n_eigenpairs, ensemble, windowed=windowed)
             raw = add_jitter(pixels.spectra, float(self.jitter), seed)
             scaling = Scaling.of(raw, self.normalize)
             spectra = scaling.apply(raw)
