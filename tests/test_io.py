@@ -120,7 +120,7 @@ def test_several_cubes_are_listed_and_one_can_be_chosen(tmp_path, write):
     assert "raw 7x5x6 uint16" in message
     assert "corrected 7x5x4 double" in message
     assert "map" not in message
-    assert "--variable NAME" in message
+    assert "variable=NAME" in message
     assert "variable=" in message
     np.testing.assert_array_equal(read_scene(path, variable="corrected").cube, CUBE[:, :, :4])
 
@@ -153,7 +153,7 @@ def test_complex_numbers_are_refused(tmp_path, write):
 
 def test_a_file_with_one_unnamed_array_has_no_variables(tmp_path):
     np.save(tmp_path / "s.npy", CUBE)
-    with pytest.raises(FileError, match="one array without a name; leave --variable"):
+    with pytest.raises(FileError, match="one array without a name; leave variable=cube out"):
         read_scene(tmp_path / "s.npy", variable="cube")
 
 
@@ -392,7 +392,7 @@ def test_the_map_is_found_among_scalars_vectors_and_fractions(tmp_path, write):
         read_ground_truth(path)
     write(path, gt=TRUTH, other=TRUTH, f=TRUTH + 0.5)
     with pytest.raises(
-        FileError, match=r"more than one .*\(gt 7x5 uint8, other 7x5 uint8\).*--var"
+        FileError, match=r"more than one .*\(gt 7x5 uint8, other 7x5 uint8\).* variable=NAME"
     ):
         read_ground_truth(path)
     np.testing.assert_array_equal(read_ground_truth(path, variable="other"), TRUTH)

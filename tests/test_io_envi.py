@@ -156,7 +156,7 @@ def test_envi_pairs_that_are_none(tmp_path):
         read_scene(header)
     with pytest.raises(FileError, match=r"there is no 'other\.hdr' beside it"):
         read_scene(tmp_path / "other.img")
-    with pytest.raises(FileError, match="needs no --variable"):
+    with pytest.raises(FileError, match="needs no variable="):
         read_scene(write_envi(tmp_path / "t.img"), variable="x")
 
 

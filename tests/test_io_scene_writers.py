@@ -84,7 +84,7 @@ def test_a_file_that_is_there_is_not_replaced_unasked(tmp_path):
     for suffix in FORMATS:
         path = tmp_path / f"s{suffix}"
         write_scene(path, full_scene(), overwrite=True)
-        with pytest.raises(FileError, match=r"exists; give another name, or --overwrite"):
+        with pytest.raises(FileError, match=r"exists; give another name, or overwrite=True"):
             write_scene(path, full_scene())
         write_scene(path, full_scene(mask=None), overwrite=True)
         assert not [each for each in os.listdir(tmp_path) if each.startswith(".spectrawalk")]

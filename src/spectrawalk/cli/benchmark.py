@@ -11,6 +11,7 @@ import click
 
 from spectrawalk.cli.console import results_console
 from spectrawalk.cli.counting import count_runs
+from spectrawalk.cli.naming import naming_options
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.reproduce import (
     fresh_option,
@@ -70,7 +71,9 @@ Examples:
     help="Python file that registers a method; may be given several times.",
 )
 @fresh_option
+@click.pass_context
 def benchmark(
+    context: click.Context,
     scene: str,
     ground_truth: Path | None,
     folder: Path,
@@ -98,8 +101,10 @@ def benchmark(
 
     load_plugins(plugins)
     chosen = choose_methods(methods)
-    image = SceneRequest(scene, variable=variable).read()
-    found = _with_ground_truth(image, ground_truth, ground_truth_variable)
+    with naming_options(context.command):
+        image = SceneRequest(scene, variable=variable).read()
+    with naming_options(context.command, variable="ground_truth_variable"):
+        found = _with_ground_truth(image, ground_truth, ground_truth_variable)
     assert found.ground_truth is not None
     n_classes = len(set(found.ground_truth[found.ground_truth > 0].tolist()))
     console, start = results_console(quiet=quiet), time.perf_counter()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spectrawalk.cli.console import results_console
+from spectrawalk.cli.naming import naming_options
 from spectrawalk.errors import DataError
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ Examples:
     "--truth-variable", metavar="NAME", help="Array of TRUTH, in a file that holds several."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
 def score(
+    context: click.Context,
     map_file: str,
     truth: str,
     map_variable: str | None,
@@ -50,8 +53,10 @@ def score(
     import spectrawalk
     from spectrawalk.io.run_record import record_json
 
-    labels, map_place = _read(map_file, map_variable)
-    classes, names, truth_place = _read_truth(truth, truth_variable)
+    with naming_options(context.command, variable="map_variable"):
+        labels, map_place = _read(map_file, map_variable)
+    with naming_options(context.command, variable="truth_variable"):
+        classes, names, truth_place = _read_truth(truth, truth_variable)
     if labels.shape != classes.shape:
         raise DataError(
             f"'{map_file}' is {_size(labels)} pixels and '{truth}' is {_size(classes)}; give a map "

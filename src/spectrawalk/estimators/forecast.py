@@ -243,5 +243,5 @@ def check_memory(
             f"the fit needs about {needed / 2**30:.1f} GiB of memory for {n_pixels:,} pixels, "
             f"{n_bands} bands and n_neighbors={n_neighbors}, but only {available / 2**30:.1f} GiB "
             "are free; crop the image, drop bands, use fewer neighbours, or start it all the same "
-            "with --force (forecast.forced() in Python)."
+            "inside forecast.forced()."
         )

@@ -86,8 +86,8 @@ def only_band(path: Path, cube: NDArray[Any]) -> NDArray[Any]:
 def refuse_array_options(path: Path, wanted: Wanted, name: str) -> None:
     """Refuse what only makes sense for files of bare arrays."""
     for option, given in (
-        ("--variable (variable= in Python)", wanted.variable is not None),
-        ("--bands-first (bands_first= in Python)", wanted.bands_first),
+        (f"variable={wanted.variable}", wanted.variable is not None),
+        ("bands_first=True", wanted.bands_first),
     ):
         if given:
             raise FileError(f"'{path}' is {name}, which needs no {option}; leave it out.")
@@ -209,7 +209,7 @@ class ArrayFormat(Format):
         if [variable.name for variable in variables] == [""]:
             raise FileError(
                 f"'{path}' has no variable '{name}': it holds one array without a name; "
-                "leave --variable (variable= in Python) out."
+                f"leave variable={name} out."
             )
         raise FileError(f"'{path}' has no variable '{name}'; {_listed(variables)}.")
 
@@ -245,7 +245,7 @@ def _check_only_one(
     if len(fitting) > 1:
         raise FileError(
             f"'{path}' holds more than one {wanted} ({_enumerated(fitting)}); choose one with "
-            "--variable NAME (variable= in Python)."
+            "variable=NAME."
         )
 
 

@@ -73,7 +73,9 @@ def check_target(path: Path, *, overwrite: bool = False) -> None:
         )
     for target in written_files(path):
         if target.exists() and not overwrite:
-            raise FileError(f"'{target}' exists; give another name, or --overwrite to replace it.")
+            raise FileError(
+                f"'{target}' exists; give another name, or overwrite=True to replace it."
+            )
     if not path.resolve().parent.is_dir():
         raise FileError(
             f"'{path}' cannot be written: there is no folder '{path.parent}'; create it first."

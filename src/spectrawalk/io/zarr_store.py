@@ -104,8 +104,7 @@ def _choose(path: Path, arrays: dict[str, Any], name: str | None, n_axes: int) -
         which = f"'{name}'" if name is not None else "one"
         raise FileError(
             f"'{path}' has {len(fitting) or 'no'} array of {n_axes} axes of real numbers where "
-            f"{which} is needed; it holds {listed}; choose with --variable NAME (variable= in "
-            "Python)."
+            f"{which} is needed; it holds {listed}; choose with variable=NAME."
         )
     ((key, array),) = fitting.items()
     _check_stored(path, array)
