@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spectrawalk.cli.console import StageClock, say
+from spectrawalk.cli.naming import in_words_of_command
 from spectrawalk.results.captions import areas as in_words
 from spectrawalk.results.captions import count
 
@@ -116,7 +117,7 @@ def describe_clusters(
     describe_sizes(console, model.labels_, model.n_clusters_, areas, matched)
     choice = explain_choice(model)
     if choice:
-        say(console, choice)
+        say(console, in_words_of_command(choice))
 
 
 def describe_sizes(
@@ -166,7 +167,7 @@ def describe_doubts(console: Console, model: Any) -> None:
     from spectrawalk.results.remarks import find_doubts
 
     for remark in find_doubts(model):
-        say(console, remark)
+        say(console, in_words_of_command(remark))
 
 
 def _class_name(scene: Scene, matched: int | None) -> str:
