@@ -43,7 +43,7 @@ Examples:
     "--ground-truth",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Class of each pixel, 0 where unknown; published scenes have their own.",
+    help="Class of each pixel, 0 where unknown; not needed for published scenes.",
 )
 @shared_options
 @methods_option
@@ -71,7 +71,9 @@ Examples:
     help="Python file that registers a method; may be given several times.",
 )
 @fresh_option
+@click.pass_context
 def benchmark(
+    context: click.Context,
     scene: str,
     ground_truth: Path | None,
     folder: Path,
@@ -86,11 +88,11 @@ def benchmark(
 ) -> None:
     """Run methods on SCENE and compare their labels with its ground truth.
 
-    SCENE is a .npy, .npz or .mat file with a cube of shape (rows, cols, bands), or the name of a
-    published scene. All methods run with their defaults; ground truth is used to score them, and
-    for the number of clusters. Writes table.md, table.csv and table.png to FOLDER.
+    SCENE is an image in any format that `cluster` reads, or the name of a published scene. All
+    methods run with their defaults. Ground truth is used for the scores, and for the number of
+    clusters. Writes table.md, table.csv and table.png to FOLDER.
 
-    A method of your own joins with --plugin, or as an entry point of an installed package.
+    Add a method of your own with --plugin, or as an entry point of an installed package.
     """
     from spectrawalk.paper.plugins import load_plugins
     from spectrawalk.paper.products import write_table

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,10 +30,14 @@ FAILED = 2
 
 
 class OneLineErrors(click.Group):
-    """A group whose commands end in one line on stderr when something is wrong.
+    """A group whose commands end in one sentence on stderr when something is wrong.
 
     Exit code 2 for whatever the user can mend, 130 after Ctrl-C, 143 after `kill`.
     """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order in which they were added, not by the alphabet."""
+        return list(self.commands)
 
     def main(
         self,
@@ -85,7 +91,12 @@ def _carry_out(run: Callable[[], Any]) -> Any:
 
 
 def _fail(message: str) -> NoReturn:
-    click.echo("Error: " + " ".join(message.split()), err=True)
+    """Print an error and end: wrapped between words in a terminal, one line elsewhere."""
+    line = "Error: " + " ".join(message.split())
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+    click.echo(line, err=True)
     sys.exit(FAILED)
 
 
@@ -231,7 +242,7 @@ class StageClock:
         """Say why the first run takes longer."""
 
 
-_COMPILING = "compiling what runs for the first time on this machine ..."
+_COMPILING = "compiling, which only the first run on this computer does ..."
 
 
 class PlainClock(StageClock):

@@ -23,7 +23,7 @@ SCENE = "indian-pines-subset"
 _FOLDER = "spectrawalk-demo"
 
 _EXAMPLE = """\b
-Example:
+Examples:
   spectrawalk demo
   spectrawalk demo -o my-folder
 """
@@ -36,16 +36,15 @@ Example:
     "folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help=f"Folder for the results. By default {_FOLDER}, which is written anew on every run.",
+    help=f"Folder for the results. By default {_FOLDER}, which every run overwrites.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace results that are in FOLDER already.")
+@click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in FOLDER.")
 @quiet_option()
 def demo(folder: Path | None, overwrite: bool, quiet: bool) -> None:
     """Cluster a piece of the Indian Pines scene as the paper did.
 
-    Runs SRDL and the two methods it grew out of, DLSS and DL, with the settings that reproduce the
-    paper, prints their scores beside the paper's, and writes the labels and a picture of what SRDL
-    found.
+    Runs SRDL and the two methods that it extends, DLSS and DL, with the settings that reproduce
+    the paper. Prints their scores beside the paper's, and writes the results of SRDL to FOLDER.
     """
     folder = folder or Path(_FOLDER)
     overwrite = overwrite or folder == Path(_FOLDER)

@@ -21,7 +21,6 @@ Examples:
   spectrawalk inspect EMIT_L2A_RFL_001.nc --json
   spectrawalk inspect field.tif --wavelengths 450:900 --mask fields.geojson
 """
-_NEIGHBORS = 100  # the default of `cluster`
 
 
 @click.command(
@@ -45,6 +44,7 @@ def inspect(
     The options about pixels and bands are those of `cluster`. Nothing is written.
     """
     with naming_options(context.command):
+        from spectrawalk import SRDL
         from spectrawalk.cli.report import describe_forecast, describe_scene, forecast
         from spectrawalk.io.run_record import record_json
         from spectrawalk.prepare.inspection import describe
@@ -53,7 +53,7 @@ def inspect(
         with watch("reading", quiet=quiet or as_json):
             scene, prepared = request.read_and_prepare()
             found = describe(scene, prepared)
-            expected = forecast(prepared, {"n_neighbors": _NEIGHBORS})
+            expected = forecast(prepared, SRDL().get_params())  # as `cluster` has them
     if as_json:
         click.echo(record_json(found | {"forecast": expected}), nl=False)
         return

@@ -1,4 +1,4 @@
-"""Errors about parameters, in the words of the command line."""
+"""What the library says of parameters, in the words of the command line."""
 
 from __future__ import annotations
 
@@ -13,17 +13,30 @@ import click
 from spectrawalk.cli.console import warn
 from spectrawalk.errors import SceneWarning, SpectrawalkError
 
+_CALLS = {"force": ("inside forecast.forced()", "with --force")}
+"""Options that stand for a call in Python: the words of the library, and ours."""
 
-@contextmanager
-def naming_options(command: click.Command) -> Iterator[None]:
-    """Let errors and warnings about a parameter speak of the option that sets it."""
-    options = {
+
+def option_names(command: click.Command) -> dict[str, str]:
+    """Option that sets each parameter of a command."""
+    return {
         param.name: param.opts[0]
         for param in command.params
         if isinstance(param, click.Option) and param.name
     }
-    with naming(**options):
+
+
+@contextmanager
+def naming_options(command: click.Command) -> Iterator[None]:
+    """Let errors and warnings about a parameter speak of the option that sets it."""
+    with naming(**option_names(command)):
         yield
+
+
+def in_words_of_command(sentence: str) -> str:
+    """Let a remark on a result speak of the options of the command that is running."""
+    context = click.get_current_context(silent=True)
+    return sentence if context is None else in_options(sentence, option_names(context.command))
 
 
 @contextmanager
@@ -68,6 +81,9 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
     'n_neighbors=0 or -t 0 at a time; set -t'
     """
     for name, option in options.items():
+        if name in _CALLS:
+            message = message.replace(*_CALLS[name])
+        message = re.sub(rf"(?<![\w-]){name}=True\b", option, message)
         ending = r"\b" if "_" in name else "(?==)"
         message = message.replace(f"`{name}`", option)
         message = re.sub(rf"(?<![\w-]){name}{ending}", option, message)

@@ -54,7 +54,7 @@ def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
     """Memory in bytes and time in seconds that a fit is likely to need."""
     from spectrawalk.estimators import forecast
 
-    clusters = forecast.family_clusters(parameters)
+    radius = parameters.get("radius")  # DLSS and DL have none
     size = scene.n_valid, scene.n_bands
     return {
         "memory_bytes": forecast.peak_memory(
@@ -62,10 +62,11 @@ def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
             parameters["n_neighbors"],
             n_eigenpairs=parameters.get("n_eigenpairs", "auto"),
             value_bytes=scene.cube.dtype.itemsize,
-            n_family_clusters=clusters,
+            ensemble_clusters=forecast.ensemble_clusters(parameters),
+            windowed=radius is not None,
         ),
         "available_bytes": forecast.available_memory() + scene.cube.nbytes + forecast.PROGRAM,
-        "seconds": forecast.run_time(*size, family=clusters > 0),
+        "seconds": forecast.run_time(*size, radius, parameters["time"]),
     }
 
 

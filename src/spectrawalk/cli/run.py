@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spectrawalk.cli.console import StageClock, results_console, say, watch
+from spectrawalk.cli.naming import in_words_of_command
 from spectrawalk.cli.scene_request import SceneRequest
 from spectrawalk.errors import FileError
 from spectrawalk.results.captions import describe_crop, describe_settings
@@ -120,7 +121,7 @@ class Run:
         report.describe_clusters(console, result)
         for remark in (result.choice, *result.doubts):
             if remark:
-                say(console, remark)
+                say(console, in_words_of_command(remark))
         if result.scores is not None:
             report.describe_scores(console, result.scores)
         report.describe_time(console, {self.method: clock})

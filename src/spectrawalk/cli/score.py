@@ -35,7 +35,9 @@ Examples:
     "--truth-variable", metavar="NAME", help="Array of TRUTH, in a file that holds several."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
 def score(
+    context: click.Context,
     map_file: str,
     truth: str,
     map_variable: str | None,

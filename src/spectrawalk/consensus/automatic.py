@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from spectrawalk.consensus.coassociation import consensus_of
 from spectrawalk.consensus.confidence import confidence_of
 from spectrawalk.consensus.ensemble import (
+    EXTRA_EIGENPAIRS,
     REMAINS,
     WIDTHS,
     BaseClustering,
@@ -64,7 +65,7 @@ def cluster_automatically(
     fine: list[NDArray[np.int32]] = []
     first: Solution | None = None
     n_components = 1
-    wanted = settings.n_eigenpairs or max(2, k) + 2
+    wanted = settings.n_eigenpairs or max(2, k) + EXTRA_EIGENPAIRS
     features = graph_features(views, k)
     for solved in solve_graphs(features, grid, min(wanted, len(pixels.spectra)), settings):
         n_components = max(n_components, solved.n_components)

@@ -48,6 +48,9 @@ NEIGHBOR_SHARE = {True: 0.5, False: 1.0}
 REMAINS = (0.5, 0.1)
 """Times are such that this part of the last eigenpair used is left: one short, one long."""
 
+EXTRA_EIGENPAIRS = 2
+"""Eigenpairs beyond one per cluster, in some of the runs on a graph."""
+
 FINE = 3
 """Clusters of a fine run, per cluster wanted."""
 
@@ -322,7 +325,7 @@ def _variants(settings: Settings) -> list[_Variant]:
     remains: tuple[float | None, ...] = (None,) if settings.time is not None else REMAINS
     if settings.n_eigenpairs is not None:
         return [(None, left) for left in remains]
-    return [*((0, left) for left in remains), (2, remains[0])]
+    return [*((0, left) for left in remains), (EXTRA_EIGENPAIRS, remains[0])]
 
 
 def time_for(eigenvalues: NDArray[np.float64], remains: float) -> float:

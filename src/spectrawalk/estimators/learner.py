@@ -25,7 +25,7 @@ from spectrawalk.estimators.checks import (
     check_labelling,
     check_parameters,
 )
-from spectrawalk.estimators.forecast import check_memory, family_clusters
+from spectrawalk.estimators.forecast import check_memory, ensemble_clusters
 from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, reach_of
 from spectrawalk.estimators.presets import paper_settings
 from spectrawalk.parameters import is_auto, is_automatic
@@ -108,13 +108,13 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
             del pixels  # the raw values of a large image are gigabytes
             check_enough_pixels(self.n_clusters, len(raw))
             check_eigenpairs(self.n_eigenpairs, len(raw))
+            self._mask = grid.mask
             self._check_memory(len(raw))
             scaling = Scaling.of(raw, self.normalize)
             spectra = scaling.apply(raw)
             check_distinct(spectra, self.normalize)
             self.wavelengths_ = X.wavelengths if isinstance(X, Scene) else None
             self.exact_density_ = len(raw) <= EXACT_SEARCH
-            self._mask = grid.mask
             for name in _OF_ENSEMBLE:  # of an earlier fit
                 self.__dict__.pop(name, None)
             if is_automatic(self.radius, self.time):
@@ -228,9 +228,10 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         return Consensus(radius, self.stage1, self.open_parent, bool(self.own_vote))
 
     def _check_memory(self, n: int) -> None:
-        ensemble = family_clusters(self.get_params())
+        ensemble = ensemble_clusters(self.get_params())
         k = min(int(self.n_neighbors), n)
-        check_memory(n, self.n_features_in_, k, self.n_eigenpairs, ensemble)
+        windowed = self._mask.ndim == 2 and self.radius is not None
+        check_memory(n, self.n_features_in_, k, self.n_eigenpairs, ensemble, windowed=windowed)
 
     def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> NDArray[np.int32]:
         """Cluster an image and return its labels; see :meth:`fit`."""

@@ -57,7 +57,7 @@ def explain_number(ratios: NDArray[np.float64], n_clusters: int, max_clusters: i
     runner_up = max(drops, key=lambda K: drops[K])
     told += f"; the runner-up is {runner_up} with {drops[runner_up]:.2f}-fold"
     if best < _CLEAR * drops[runner_up]:
-        told += f": not a clear choice, so look at -k {runner_up} too"
+        told += f": not a clear choice, so look at n_clusters={runner_up} too"
     return told
 
 
@@ -66,7 +66,7 @@ def find_doubts(model: FittedModel, sizes: NDArray[np.intp]) -> list[str]:
 
     `sizes` are the pixels of each cluster.
     """
-    advice = f"try another {'--neighbors' if model.radius is None else '--radius'} or -k"
+    advice = f"try other values than {_named(model)}"
     doubts = []
     if len(sizes) > 1 and sizes.max() > _NEARLY_ALL * sizes.sum():
         share = f"{sizes.max() / sizes.sum():.1%}"
@@ -85,3 +85,13 @@ def find_doubts(model: FittedModel, sizes: NDArray[np.intp]) -> list[str]:
             "the density comes from a limited search, as the scene is large; labels hardly change"
         )
     return doubts + (model.warnings_ if isinstance(model, EnsembleModel) else [])
+
+
+def _named(model: FittedModel) -> str:
+    """The parameters on which clusters depend most, with their values."""
+    number = f"n_clusters={model.n_clusters_}"
+    if model.radius == "auto":
+        return number
+    if model.radius is None:
+        return f"n_neighbors={model.n_neighbors} and {number}"
+    return f"radius={model.radius} and {number}"

@@ -40,7 +40,7 @@ _DENSE_GROUPS = 600
 _SHIFT = 1e-11
 """Keeps the coarse matrix, which the constant vector makes singular, invertible."""
 
-_GUARDS = 8
+GUARDS = 8
 """Vectors beyond the wanted ones: they speed up convergence and catch close eigenvalues."""
 
 _RANDOM = 4
@@ -192,8 +192,8 @@ def leading_pairs(
     walk = Walk(W)
     try:
         coarse = CoarseGraph(walk)
-        start = coarse.leading(m + _GUARDS - _RANDOM)
-        start = np.hstack([start, _random_block(walk.n, m + _GUARDS - start.shape[1])])
+        start = coarse.leading(m + GUARDS - _RANDOM)
+        start = np.hstack([start, _random_block(walk.n, m + GUARDS - start.shape[1])])
         values, vectors = _smallest_pairs(walk, coarse, start, m, tolerance)
     except ConvergenceError:
         raise
