@@ -14,11 +14,11 @@ _ROWS = 65_536
 
 
 def centred_blocks(
-    X: NDArray[np.floating], middle: NDArray[np.float64] | float, scale: float = 1.0
+    X: NDArray[np.floating], middle: NDArray[np.float64], scale: float = 1.0
 ) -> Iterator[NDArray[np.float64]]:
     """Yield the rows of X less `middle`, times `scale`, some at a time and in their order."""
     for start in range(0, len(X), _ROWS):
-        yield (X[start : start + _ROWS] - middle) * scale
+        yield np.subtract(X[start : start + _ROWS], middle, dtype=np.float64) * scale
 
 
 def principal_directions(centred: Iterable[NDArray[np.float64]], count: int) -> NDArray[np.float64]:
