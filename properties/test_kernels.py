@@ -175,19 +175,23 @@ def test_nearest_outside_in_the_whole_image(image, data, share):
 def catalogues(draw):
     """Known spectra with labels, and new ones of which some are known: integers, so ties are real.
 
-    Up to 700 known ones, so that there are several nodes and lists of candidates overflow.
+    Up to 700 known ones, so that there are several nodes and lists of candidates overflow; in one
+    cloud or several, so that there are nodes to pass over, and just not to pass over.
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     bands, values = draw(st.integers(1, 20)), draw(st.integers(1, 4))
     known = rng.integers(-values, values + 1, (draw(st.integers(1, 700)), bands))
     new = rng.integers(-2 * values, 2 * values + 1, (draw(st.integers(1, 150)), bands))
-    again = rng.integers(len(new), size=len(new) // 3)
+    apart = draw(st.sampled_from([0, 2, 12]))
+    known[:, 0] += apart * rng.integers(5, size=len(known))
+    new[:, 0] += apart * rng.integers(6, size=len(new))
+    again = rng.integers(len(new), size=draw(st.sampled_from([0, len(new) // 3])))
     new[again] = known[rng.integers(len(known), size=len(again))]
     labels = rng.integers(draw(st.integers(1, 5)), size=len(known))
     return known.astype(np.float32), labels.astype(np.int32), new.astype(np.float32)
 
 
-@given(catalogues(), st.booleans(), st.sampled_from([0.0, 1.0, 3.0, np.inf]))
+@given(catalogues(), st.booleans(), st.sampled_from([0.0, 1.0, 4.0, np.inf]))
 def test_nearest_known_spectrum(given_spectra, avoiding, limit):
     known, labels, new = given_spectra
     catalogue, lookup = (found := Catalogue(known, labels)), Lookup(found, new)

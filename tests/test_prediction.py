@@ -8,6 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 from spectrawalk import DL, SRDL, Scene, progress, threads
 from spectrawalk.errors import SpectrawalkError
 from spectrawalk.estimators import prediction
+from spectrawalk.estimators.catalogue import Catalogue, Lookup, distinct_spectra
 from spectrawalk.estimators.prediction import FittedSpectra
 from spectrawalk.prepare.scaling import Scaling, normalize_spectra
 
@@ -119,6 +120,33 @@ def test_the_nearest_spectrum_is_exact(duplicates):
     np.testing.assert_allclose(
         np.linalg.norm(new - known[found], axis=1), distance.ravel(), atol=1e-6
     )
+
+
+class TestNodesThatArePassedOver:
+    """A new spectrum looked up alone has a box without extent: whole nodes are too far away."""
+
+    @pytest.mark.parametrize("bands", [2, 3, 20])
+    def test_none_holds_a_nearer_spectrum(self, bands):
+        rng = np.random.default_rng(bands)
+        known = rng.normal(size=(3000, bands)).astype(np.float32)
+        labels = rng.integers(3, size=3000).astype(np.int32)
+        distinct, label_of = distinct_spectra(known, labels)
+        catalogue = Catalogue(known, labels)
+        for new in rng.normal(size=(40, bands)).astype(np.float32):
+            exact = np.linalg.norm(distinct.astype(float) - new, axis=1)
+            number, distance = Lookup(catalogue, new[None]).nearest()
+            assert number == exact.argmin()
+            np.testing.assert_allclose(distance, exact.min(), rtol=1e-12)
+            other = np.where(label_of == label_of[number], np.inf, exact)
+            second, _ = Lookup(catalogue, new[None]).nearest(other_than=label_of[number])
+            assert second == other.argmin()
+
+    def test_nor_one_at_the_limit(self):
+        known = np.stack([np.arange(1000), np.zeros(1000)], axis=1).astype(np.float32)
+        catalogue = Catalogue(known, np.zeros(1000, dtype=np.int32))
+        new = np.array([[-4, 0]], dtype=np.float32)
+        assert Lookup(catalogue, new).nearest(limit=4.0)[1] == 4
+        assert Lookup(catalogue, new).nearest(limit=2.0)[1] > 2
 
 
 class TestConfidence:
