@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
+from spectrawalk.estimators.catalogue import Catalogue, Lookup, distinct_spectra
 from spectrawalk.kernels import edges, reference, tree, windows
 from spectrawalk.kernels import neighbors as neighbor_kernels
 from spectrawalk.srdl import density, graph, modes, neighbors
@@ -168,6 +169,48 @@ def test_nearest_outside_in_the_whole_image(image, data, share):
     within = expected_d2 <= limits
     np.testing.assert_array_equal(found, np.where(within, expected, -1))
     np.testing.assert_array_equal(d2, np.where(within, expected_d2, np.inf))
+
+
+@st.composite
+def catalogues(draw):
+    """Known spectra with labels, and new ones of which some are known: integers, so ties are real.
+
+    Up to 700 known ones, so that there are several nodes and lists of candidates overflow; in one
+    cloud or several, so that there are nodes to pass over, and just not to pass over.
+    """
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    bands, values = draw(st.integers(1, 20)), draw(st.integers(1, 4))
+    known = rng.integers(-values, values + 1, (draw(st.integers(1, 700)), bands))
+    new = rng.integers(-2 * values, 2 * values + 1, (draw(st.integers(1, 150)), bands))
+    apart = draw(st.sampled_from([0, 2, 12]))
+    known[:, 0] += apart * rng.integers(5, size=len(known))
+    new[:, 0] += apart * rng.integers(6, size=len(new))
+    again = rng.integers(len(new), size=draw(st.sampled_from([0, len(new) // 3])))
+    new[again] = known[rng.integers(len(known), size=len(again))]
+    labels = rng.integers(draw(st.integers(1, 5)), size=len(known))
+    return known.astype(np.float32), labels.astype(np.int32), new.astype(np.float32)
+
+
+@given(catalogues(), st.booleans(), st.sampled_from([0.0, 1.0, 4.0, np.inf]))
+def test_nearest_known_spectrum(given_spectra, avoiding, limit):
+    known, labels, new = given_spectra
+    catalogue, lookup = (found := Catalogue(known, labels)), Lookup(found, new)
+    distinct, expected_labels = distinct_spectra(known, labels)
+    for spectrum, label in zip(distinct, expected_labels, strict=True):
+        votes = np.bincount(labels[(known == spectrum).all(axis=1)])
+        assert label == votes.argmax()
+    np.testing.assert_array_equal(catalogue.labels, expected_labels)
+
+    avoid = np.random.default_rng(0).integers(-1, 5, len(new)).astype(np.int32)
+    allowed = np.ones((len(new), len(distinct)), dtype=bool)
+    if avoiding:
+        allowed = expected_labels != avoid[:, None]
+    expected, expected_d2 = reference.nearest_known(new, distinct, allowed)
+    number, distance = lookup.nearest(limit, avoid if avoiding else None)
+    within = np.sqrt(expected_d2) <= limit
+    np.testing.assert_array_equal(number[within], expected[within])
+    np.testing.assert_array_equal(distance[within], np.sqrt(expected_d2[within]))
+    assert (distance[~within] >= np.sqrt(expected_d2[~within])).all()
 
 
 @given(images())

@@ -5,9 +5,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import NearestNeighbors
 
-from spectrawalk import DL, SRDL, Scene, progress
+from spectrawalk import DL, SRDL, Scene, progress, threads
 from spectrawalk.errors import SpectrawalkError
 from spectrawalk.estimators import prediction
+from spectrawalk.estimators.catalogue import Catalogue, Lookup, distinct_spectra
 from spectrawalk.estimators.prediction import FittedSpectra
 from spectrawalk.prepare.scaling import Scaling, normalize_spectra
 
@@ -96,7 +97,7 @@ class TestLabels:
         assert labels.tolist() == [1, 1, 1, 0, 0]
 
     def test_progress_is_reported(self, model, monkeypatch):
-        monkeypatch.setattr(prediction, "_BLOCK", 50_000)
+        monkeypatch.setattr(prediction, "_NEW", 100)
         heard = []
         with progress.listen(lambda *report: heard.append(report)):
             labels = model.predict(stripes(1)[0])
@@ -107,8 +108,7 @@ class TestLabels:
 
 
 @pytest.mark.parametrize("duplicates", [False, True])
-def test_the_nearest_spectrum_is_exact(duplicates, monkeypatch):
-    monkeypatch.setattr(prediction, "_PAIRS", 1000)
+def test_the_nearest_spectrum_is_exact(duplicates):
     rng = np.random.default_rng(0)
     known = rng.normal(size=(600, 12)) + 5
     if duplicates:
@@ -120,6 +120,86 @@ def test_the_nearest_spectrum_is_exact(duplicates, monkeypatch):
     np.testing.assert_allclose(
         np.linalg.norm(new - known[found], axis=1), distance.ravel(), atol=1e-6
     )
+
+
+class TestNodesThatArePassedOver:
+    """A new spectrum looked up alone has a box without extent: whole nodes are too far away."""
+
+    @pytest.mark.parametrize("bands", [2, 3, 20])
+    def test_none_holds_a_nearer_spectrum(self, bands):
+        rng = np.random.default_rng(bands)
+        known = rng.normal(size=(3000, bands)).astype(np.float32)
+        labels = rng.integers(3, size=3000).astype(np.int32)
+        distinct, label_of = distinct_spectra(known, labels)
+        catalogue = Catalogue(known, labels)
+        for new in rng.normal(size=(40, bands)).astype(np.float32):
+            exact = np.linalg.norm(distinct.astype(float) - new, axis=1)
+            number, distance = Lookup(catalogue, new[None]).nearest()
+            assert number == exact.argmin()
+            np.testing.assert_allclose(distance, exact.min(), rtol=1e-12)
+            other = np.where(label_of == label_of[number], np.inf, exact)
+            second, _ = Lookup(catalogue, new[None]).nearest(other_than=label_of[number])
+            assert second == other.argmin()
+
+    def test_nor_one_at_the_limit(self):
+        known = np.stack([np.arange(1000), np.zeros(1000)], axis=1).astype(np.float32)
+        catalogue = Catalogue(known, np.zeros(1000, dtype=np.int32))
+        new = np.array([[-4, 0]], dtype=np.float32)
+        assert Lookup(catalogue, new).nearest(limit=4.0)[1] == 4
+        assert Lookup(catalogue, new).nearest(limit=2.0)[1] > 2
+
+
+class TestConfidence:
+    def fitted(self, reach=np.inf):
+        spectra = np.array([[0.0, 0], [0, 1], [4, 0], [0, 9]])
+        fitted = FittedSpectra.of(spectra, Scaling.of(spectra, None), reach=reach)
+        return fitted, np.array([0, 0, 1, 2], dtype=np.int32)
+
+    def test_nearest_over_nearest_of_another_cluster(self):
+        fitted, labels = self.fitted()
+        new = np.array([[1.0, 0], [2, 0], [4, 0], [3, 0], [0, 5]])
+        found, confidence = fitted.labels_and_confidence(new, labels)
+        assert found[[0, 2, 3]].tolist() == [0, 1, 1]
+        np.testing.assert_allclose(confidence, [1 - 1 / 3, 0, 1, 1 - 1 / 3, 0], atol=1e-6)
+
+    def test_unknown_spectra_have_none(self):
+        fitted, labels = self.fitted(reach=1.5)
+        new = np.array([[1.0, 0], [2, 0], [1e30, 0], [np.inf, 0]])
+        found, confidence = fitted.labels_and_confidence(new, labels)
+        assert found.tolist() == [0, -1, -1, -1]
+        np.testing.assert_allclose(confidence, [1 - 1 / 3, 0, 0, 0], atol=1e-6)
+
+    def test_a_single_cluster_leaves_no_doubt(self):
+        fitted, labels = self.fitted()
+        found, confidence = fitted.labels_and_confidence(np.ones((3, 2)), 0 * labels)
+        assert found.tolist() == [0, 0, 0]
+        assert confidence.tolist() == [1, 1, 1]
+
+    @pytest.mark.parametrize("number", [1, 2, 5])
+    def test_agrees_with_brute_force_on_any_number_of_threads(self, number, model):
+        cube, _ = stripes(1, materials=(0, 1, 2, 1))
+        fitted, labels = model._fitted_spectra, model.labels_.ravel()
+        with threads.limit(number):
+            found, confidence = fitted.labels_and_confidence(cube.reshape(-1, 20), labels)
+        np.testing.assert_array_equal(found, model.predict(cube).ravel())
+        new = (fitted.scaling.apply(cube.reshape(-1, 20)) - fitted.centre) / fitted.unit
+        distance = np.linalg.norm(new[:, None] - fitted.spectra, axis=2)
+        other = np.where(labels != found[:, None], distance, np.inf).min(axis=1)
+        expected = np.where(found >= 0, 1 - distance.min(axis=1) / other, 0)
+        np.testing.assert_allclose(confidence, expected, atol=1e-5)
+        assert 0 <= confidence.min() < confidence.max() <= 1
+
+    def test_plain_labels_do_not_pay_for_it(self, monkeypatch):
+        asked = []
+        nearest = prediction.Lookup.nearest
+        monkeypatch.setattr(
+            prediction.Lookup,
+            "nearest",
+            lambda self, *given, **named: asked.append(named) or nearest(self, *given, **named),
+        )
+        fitted, labels = self.fitted(reach=2.0)
+        fitted.labels_for(np.ones((3, 2)), labels)
+        assert asked == [{"limit": pytest.approx(2.0 / fitted.unit, rel=1e-5)}]
 
 
 class TestTheFittedImageItself:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
+from queue import SimpleQueue
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -139,7 +140,7 @@ def run_blocks(
     jobs: list[Future[None]] = []
     try:
         for _ in range(helpers):
-            jobs.append(_pool(helpers).submit(work))
+            jobs.append(_helpers().submit(work, helpers))
         work()  # too, so that small work does not wait for another thread to wake up
     finally:
         ended.set()
@@ -150,14 +151,44 @@ def run_blocks(
     return results  # type: ignore[return-value]  # every block has been worked on
 
 
+class _Helpers:
+    """Threads that sleep while there is nothing to do, kept for the next call.
+
+    They are daemons: Ctrl-C can strike while one is being started, and a thread that nobody knows
+    of must not keep the program from ending, as one of ThreadPoolExecutor would.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[tuple[Future[None], Callable[[], None]]] = SimpleQueue()
+        self._threads = 0
+
+    def submit(self, work: Callable[[], None], threads: int) -> Future[None]:
+        """Have one of at least so many threads do the work."""
+        while self._threads < threads:
+            self._threads += 1
+            threading.Thread(target=self._serve, name="spectrawalk", daemon=True).start()
+        job: Future[None] = Future()
+        self._jobs.put((job, work))
+        return job
+
+    def _serve(self) -> None:
+        while True:
+            job, work = self._jobs.get()
+            if not job.set_running_or_notify_cancel():
+                continue
+            try:
+                job.set_result(work())
+            except BaseException as error:
+                job.set_exception(error)
+
+
 @cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    """Return threads that sleep while there is nothing to do, kept for the next call."""
-    return ThreadPoolExecutor(threads, thread_name_prefix="spectrawalk")
+def _helpers() -> _Helpers:
+    return _Helpers()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_helpers.cache_clear)  # threads do not survive a fork
 
 
 def one_thread(*, openmp: bool = False) -> AbstractContextManager[object]:

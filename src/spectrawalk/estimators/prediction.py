@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spectrawalk import progress
+from spectrawalk.estimators.catalogue import Catalogue, Lookup, lengths
 from spectrawalk.prepare.pixels import take_input
 from spectrawalk.prepare.scaling import Scaling, power_of_two
 
@@ -22,13 +23,10 @@ _REACH_SAMPLE = 4_000_000
 _ROWS = 10_000
 """Spectra that are rounded at a time."""
 
-_BLOCK = 16_000_000
-"""Products that are held at a time: 64 MB."""
+_NEW = 16_384
+"""New spectra that are looked up at a time."""
 
 _ROUNDING = float(np.finfo(np.float32).eps)
-
-_PAIRS = 4_000_000
-"""Values whose exact distances are summed at a time."""
 
 
 def reach_of(d2: NDArray[np.float64]) -> float:
@@ -124,52 +122,56 @@ class FittedSpectra:
             Labels of the fitted spectra. Of identical spectra with several labels the most frequent
             counts, of two as frequent the smaller.
         """
-        known, label_of = _distinct(self.spectra, labels)
-        with np.errstate(over="ignore", invalid="ignore"):  # far beyond reach, sorted out below
-            new = ((self.scaling.apply(X) - self.centre) / self.unit).astype(np.float32)
-        result = np.full(len(new), -1, dtype=np.int32)
-        halves, longest = np.square(known).sum(axis=1) / 2, float(_lengths(known).max())
-        # Rounding to float32 may have moved both spectra by the last digit.
-        reach = self.reach / self.unit + 4 * _ROUNDING * longest
-        step = max(1, _BLOCK // len(known))
-        for start in progress.track("prediction", range(0, len(new), step)):
-            part = new[start : start + step]
-            near = np.flatnonzero(_lengths(part) <= longest + reach)
-            nearest, distance = _nearest(part[near], known, halves, longest)
-            result[start + near] = np.where(distance <= reach, label_of[nearest], np.int32(-1))
-        return result
+        found, _ = self._look_up(X, labels, confident=False)
+        return found
 
-    def labels_with_confidence(
+    def labels_and_confidence(
         self, X: NDArray[np.float64], labels: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Label each row of X, and give the margin between the two nearest clusters, 1 - d_1 / d_2.
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Label each row of X, and tell how clear the choice of its label is.
 
-        0 for a spectrum beyond reach; 1 with a single cluster.
+        The confidence is 1 - d1 / d2, with d1 the distance to the nearest fitted spectrum and d2
+        the distance to the nearest one of another cluster: 0 where both are as near, 1 where the
+        spectrum is a fitted one. It is 0 where the label is -1, and 1 where there is one cluster.
+
+        Parameters
+        ----------
+        X, labels
+            As in :meth:`labels_for`.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (m,)
+            As from :meth:`labels_for`.
+        confidence : ndarray of shape (m,)
+            From 0 to 1.
         """
-        found = self.labels_for(X, labels)
-        nearest = np.full((len(X), 2), np.inf)
-        for cluster in range(int(labels.max()) + 1):
-            own = labels == cluster
-            part = FittedSpectra(self.spectra[own], self.centre, self.unit, self.scaling, np.inf)
-            nearest = np.sort(np.column_stack([nearest, part._distances(X)]), axis=1)[:, :2]
-        ratio = np.divide(
-            nearest[:, 0], nearest[:, 1], out=np.ones(len(X)), where=nearest[:, 1] > 0
-        )
-        return found, np.where(found >= 0, 1 - ratio, 0).astype(np.float32)
+        return self._look_up(X, labels, confident=True)
 
-    def _distances(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Distance of each row of X to the nearest fitted spectrum, in units of `unit`."""
-        known = self.spectra
-        with np.errstate(over="ignore", invalid="ignore"):
-            new = ((self.scaling.apply(X) - self.centre) / self.unit).astype(np.float32)
-        halves, longest = np.square(known).sum(axis=1) / 2, float(_lengths(known).max())
-        distance = np.full(len(new), np.inf)
-        near = np.flatnonzero(_lengths(new) <= 1e6)
-        step = max(1, _BLOCK // len(known))
-        for start in range(0, len(near), step):
-            some = near[start : start + step]
-            _, distance[some] = _nearest(new[some], known, halves, longest)
-        return distance
+    def _look_up(
+        self, X: NDArray[np.float64], labels: NDArray[np.int32], *, confident: bool
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Label the rows of X; their confidence is 0 throughout if it is not asked for."""
+        known = Catalogue(self.spectra, labels)
+        # Rounding to float32 may have moved both spectra by the last digit.
+        reach = self.reach / self.unit + 4 * _ROUNDING * known.longest
+        found, confidence = np.full(len(X), -1, dtype=np.int32), np.zeros(len(X))
+        for start in progress.track("prediction", range(0, len(X), _NEW)):
+            with np.errstate(over="ignore", invalid="ignore"):  # far beyond reach, sorted out below
+                scaled = self.scaling.apply(X[start : start + _NEW])
+                new = ((scaled - self.centre) / self.unit).astype(np.float32)
+            length = lengths(new)
+            near = np.flatnonzero((length <= known.longest + reach) & np.isfinite(length))
+            if not len(near):
+                continue
+            number, distance = Lookup(known, new[near]).nearest(limit=reach)
+            within = distance <= reach
+            near, label, distance = near[within], known.labels[number[within]], distance[within]
+            found[start + near] = label
+            if confident and len(near):
+                _, other = Lookup(known, new[near]).nearest(other_than=label)
+                confidence[start + near] = 1 - distance / other
+        return found, confidence
 
 
 class PredictionMixin:
@@ -224,63 +226,8 @@ class PredictionMixin:
         """
         check_is_fitted(self)
         pixels = take_input(self, X, mask, reset=False, at_least=0)
-        labels, confidence = self._fitted_spectra.labels_with_confidence(
+        labels, confidence = self._fitted_spectra.labels_and_confidence(
             pixels.spectra, self.labels_[self._mask]
         )
-        return pixels.grid.to_image(labels, -1), pixels.grid.to_image(confidence, np.nan)
-
-
-def _distinct(
-    spectra: NDArray[np.float32], labels: NDArray[np.int32]
-) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """Return each distinct spectrum once, with its most frequent label."""
-    rows = np.ascontiguousarray(spectra + np.float32(0))  # no -0, which differs from 0 in its bits
-    as_one = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-    _, first, inverse = np.unique(as_one, return_index=True, return_inverse=True)
-    votes = np.zeros((len(first), int(labels.max()) + 1), dtype=np.int32)
-    np.add.at(votes, (inverse, labels), 1)
-    return rows[first], votes.argmax(axis=1).astype(np.int32)
-
-
-def _nearest(
-    new: NDArray[np.float32],
-    known: NDArray[np.float32],
-    halves: NDArray[np.float32],
-    longest: float,
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Nearest of the `known` spectra to each new one, and its distance; the first of equals.
-
-    A matrix product in float32 rules out all but those that its rounding error cannot tell from
-    the nearest; among these the distances are summed exactly. So the result does not depend on how
-    the product was worked out.
-
-    Parameters
-    ----------
-    new : ndarray of shape (m, bands)
-    known : ndarray of shape (n, bands)
-    halves : ndarray of shape (n,)
-        Half the squared length of each known spectrum.
-    longest : float
-        The longest of their lengths.
-    """
-    product = new @ known.T
-    np.subtract(halves, product, out=product)
-    error = (known.shape[1] + 8) * _ROUNDING * longest * (_lengths(new) + longest)
-    bound = product.min(axis=1) + 2 * error
-    # Flat, which NumPy searches many times faster than rows and columns.
-    row, candidate = np.divmod(np.flatnonzero(product <= bound[:, None]), len(known))
-    d2 = np.empty(len(row))
-    step = max(1, _PAIRS // known.shape[1])
-    for start in range(0, len(row), step):
-        some = slice(start, start + step)
-        difference = new[row[some]].astype(np.float64) - known[candidate[some]]
-        d2[some] = np.square(difference).sum(axis=1)
-    order = np.lexsort((candidate, d2, row))
-    _, first = np.unique(row[order], return_index=True)
-    best = order[first]
-    return candidate[best], np.sqrt(d2[best])
-
-
-def _lengths(X: NDArray[np.float32]) -> NDArray[np.float64]:
-    with np.errstate(over="ignore", invalid="ignore"):  # of spectra beyond all numbers
-        return np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+        on_image = pixels.grid.to_image
+        return on_image(labels, -1), on_image(confidence.astype(np.float32), np.nan)

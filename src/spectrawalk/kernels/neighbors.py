@@ -82,11 +82,11 @@ def global_neighbors(
             node = queue[0]
             if gaps[0] > (np.sqrt(limit) * (1 + 1e-6) + slack) ** 2:
                 break
-            waiting = _take_nearest(queue, gaps, waiting)
+            waiting = take_nearest(queue, gaps, waiting)
             first, last, child = tree.start[node], tree.stop[node], tree.child[node]
             if child >= 0 and last - first > BLOCK:
                 for either in range(child, child + 2):
-                    waiting = _put(queue, gaps, waiting, either, _box_gap(tree, home, either))
+                    waiting = put(queue, gaps, waiting, either, _box_gap(tree, home, either))
                 continue
             seen += last - first
             products = np.dot(single[begin : begin + own], single[first:last].T)
@@ -102,7 +102,7 @@ def global_neighbors(
                         sizes[one] += 1
                         _replace_largest(highest, middle + bound * both)
                 if sizes[one] + BLOCK > room:
-                    sizes[one] = _discard(found[one], lowers[one], sizes[one], highest[0])
+                    sizes[one] = discard(found[one], lowers[one], sizes[one], highest[0])
                     if sizes[one] + BLOCK > room:  # very many as near as each other
                         pixel = tree.rank[begin + one]
                         settled[one] = _settle(
@@ -112,7 +112,7 @@ def global_neighbors(
                 limit = max(limit, highest[0])
         for one in range(own):
             pixel, most = tree.rank[begin + one], uppers[one, 0] + np.float32(1e-30)
-            size = _discard(found[one], lowers[one], sizes[one], most)
+            size = discard(found[one], lowers[one], sizes[one], most)
             size = _settle(tree.rank, X, pixel, found[one], size, d2, index, settled[one])
             sort_heap(d2[pixel], index[pixel], size)
 
@@ -166,7 +166,7 @@ def _replace_largest(heap: NDArray[np.float32], value: float) -> None:
 
 
 @njit(cache=True)
-def _discard(found: NDArray, lowers: NDArray, size: int, limit: float) -> int:
+def discard(found: NDArray, lowers: NDArray, size: int, limit: float) -> int:
     """Remove the candidates whose lower bound is above the limit; return how many are left."""
     kept = 0
     for place in range(size):
@@ -177,7 +177,7 @@ def _discard(found: NDArray, lowers: NDArray, size: int, limit: float) -> int:
 
 
 @njit(cache=True)
-def _put(nodes: NDArray, bounds: NDArray, size: int, node: int, bound: float) -> int:
+def put(nodes: NDArray, bounds: NDArray, size: int, node: int, bound: float) -> int:
     """Put a node into the queue, whose first one is the nearest; return the queue's new size."""
     place = size
     while place > 0 and bounds[(place - 1) // 2] > bound:
@@ -189,7 +189,7 @@ def _put(nodes: NDArray, bounds: NDArray, size: int, node: int, bound: float) ->
 
 
 @njit(cache=True)
-def _take_nearest(nodes: NDArray, bounds: NDArray, size: int) -> int:
+def take_nearest(nodes: NDArray, bounds: NDArray, size: int) -> int:
     """Take the first node out of the queue; return the queue's new size."""
     size -= 1
     node, bound = nodes[size], bounds[size]

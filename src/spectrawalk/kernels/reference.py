@@ -83,6 +83,17 @@ def nearest_outside(
     return index, d2
 
 
+def nearest_known(new: Array, known: Array, allowed: Array) -> tuple[Array, Array]:
+    """Nearest of the known spectra to each new one, among those `allowed`, shape (m, n)."""
+    index, d2 = np.empty(len(new), dtype=int), np.empty(len(new))
+    for one, spectrum in enumerate(new):
+        candidates = np.flatnonzero(allowed[one])
+        distances = squared_distances(spectrum.astype(float), known[candidates].astype(float))
+        nearest, distance = _nearest(distances, candidates, 1)
+        index[one], d2[one] = nearest[0], distance[0]
+    return index, d2
+
+
 def nearest_denser(coordinates: Array) -> tuple[Array, Array]:
     """Nearest earlier row of `coordinates`, which are in the order of decreasing density."""
     parent, d2 = np.full(len(coordinates), -1), np.zeros(len(coordinates))

@@ -18,8 +18,9 @@ STAGE1_RULES = {
 }
 OPEN_PARENT = ("labelled", "open")
 
-_SEARCH = 10_000
-"""Differences that it takes, at most, to find the nearest labelled pixel of a pixel."""
+_SEARCH = 200_000
+"""Differences between coordinates that it takes to find a pixel's nearest labelled one, where the
+coordinates are noise; as a rule far fewer."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from spectrawalk import progress
 from spectrawalk.kernels import neighbors, windows
 from spectrawalk.kernels.selection import to_single
 from spectrawalk.kernels.tree import build_tree
+from spectrawalk.prepare.principal import centred_blocks, principal_directions
 from spectrawalk.threads import one_thread, run_blocks, split
 
 LEADING = 12
@@ -140,17 +141,14 @@ def leading_coordinates(
     X: NDArray[np.float64], middle: NDArray[np.float64], scale: float
 ) -> tuple[NDArray[np.float64], float]:
     """Project the scaled spectra onto their principal directions, and bound the rounding error."""
-    blocks = [slice(start, start + 65_536) for start in range(0, len(X), 65_536)]
-    covariance = np.zeros((X.shape[1], X.shape[1]))
-    longest = 0.0
+    leading = principal_directions(centred_blocks(X, middle, scale), LEADING)
+    leads, longest = np.empty((len(X), leading.shape[1])), 0.0
+    done = 0
     with one_thread():
-        for block in blocks:
-            centred = (X[block] - middle) * scale
-            covariance += centred.T @ centred
+        for centred in centred_blocks(X, middle, scale):
+            leads[done : done + len(centred)] = centred @ leading
             longest = max(longest, float(np.square(centred).sum(axis=1).max()))
-        _, directions = np.linalg.eigh(covariance)
-        leading = np.ascontiguousarray(directions[:, : -LEADING - 1 : -1])
-        leads = np.concatenate([((X[block] - middle) * scale) @ leading for block in blocks])
+            done += len(centred)
     return leads, 1e-12 * np.sqrt(longest)
 
 
