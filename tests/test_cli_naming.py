@@ -70,8 +70,8 @@ def test_errors_about_files_name_options(cube, here):
     np.save("field.npy", cube)
     run("convert", "field.npy", "field.tif")
     for args, expected in (
-        (["cluster", "two.mat", "-o", "out"], "choose one with --variable=NAME."),
-        (["benchmark", "two.mat", "-o", "out"], "choose one with --variable=NAME."),
+        (["cluster", "two.mat", "-o", "out"], "choose one with --variable."),
+        (["benchmark", "two.mat", "-o", "out"], "choose one with --variable."),
         (["inspect", "field.tif", "--bands-first"], "which needs no --bands-first; leave it out."),
         (["inspect", "field.tif", "--variable", "x"], "needs no --variable=x; leave it out."),
         (["convert", "field.npy", "field.tif"], "or --overwrite to replace it."),
