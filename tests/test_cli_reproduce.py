@@ -326,9 +326,7 @@ def test_figures_are_drawn_and_use_the_runs_of_the_table(here):
     table = ["reproduce", "table", "--scenes", "indian-pines-subset", "--methods", "hnmf"]
     assert run(*table, "--out", "out", "--quiet").exit_code == 0
     kept = Path("out/runs/indian-pines-subset/hnmf-seed0.json").read_bytes()
-    result = run(
-        "reproduce", "figures", "--scenes", "indian-pines-subset", "--out", "out", "--quiet"
-    )
+    result = run("reproduce", "figures", "--scenes", "indian-pines-subset", "--out", "out")
     assert result.exit_code == 0, result.output
     assert Path("out/runs/indian-pines-subset/hnmf-seed0.json").read_bytes() == kept
     for name in ("scene", "labels", "radius", "grid-r-M", "grid-r-t"):
