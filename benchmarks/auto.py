@@ -89,9 +89,9 @@ def compare(image, truth, n_clusters: int, **settings):
     pixels = take_pixels(image)
 
     def accuracy(labels) -> float:
-        return oa(truth, pixels.to_image(labels.astype(np.int32), -1))
+        return oa(truth, pixels.grid.to_image(labels.astype(np.int32), -1))
 
-    family = np.mean([accuracy(run) for run in model._family])
+    family = np.mean([accuracy(run) for run in model._base_labels])
     means = [
         accuracy(KMeans(n_clusters, n_init=10, random_state=0).fit_predict(X))
         for X in (pixels.spectra, normalize_spectra(pixels.spectra, "pixel"))
@@ -179,9 +179,9 @@ def evidence_of(image) -> structure.Evidence:
     """What a fit finds of the number of clusters, without the rest of it."""
     pixels = take_pixels(image)
     unit = views.keep_dark(normalize_spectra(pixels.spectra, "pixel"), pixels.spectra)
-    seen = views.views_of(Pixels(unit, pixels.mask))
-    alike = views.neighbors_are_alike(unit, pixels.mask)
-    inside = views.interior(seen.even[-1], pixels.mask)
+    seen = views.feature_sets(Pixels(unit, pixels.grid))
+    alike = views.neighbors_are_alike(unit, pixels.grid.mask)
+    inside = views.interior(seen.even[-1], pixels.grid.mask)
     return structure.count_clusters(seen.even, inside, 30, 0, None if alike else seen.spectral[0])
 
 
@@ -226,17 +226,17 @@ def show_counted() -> None:
 def show_ceiling() -> None:
     """Show what the windows would give if what varies inside fields, or classes, were known."""
     print("| draw | inside | automatic | mean of its family |\n|---|---|---|---|")
-    estimated = views.contrast_components
+    estimated = views.within_field_components
     for seed in (0, 100):
         for inside in ("estimated", "true fields", "true classes"):
             rows = []
             for cube, truth, k in windows(0, 71, seed):
                 if inside != "estimated":
                     parts = fields_of(truth) if inside == "true fields" else truth
-                    views.contrast_components = contrasts_knowing(parts)
+                    views.within_field_components = contrasts_knowing(parts)
                 _, accuracy, family, _ = compare(cube, truth, k)
                 rows.append([accuracy, family])
-            views.contrast_components = estimated
+            views.within_field_components = estimated
             found, family = np.mean(rows, axis=0)
             print(f"| seed {seed} | {inside} | {found:.3f} | {family:.3f} |", flush=True)
 

@@ -28,7 +28,7 @@ M = 20
 def scene_graph(side: int) -> csr_array:
     pixels = take_pixels(make_scene((side, side), n_bands=50, n_classes=8))
     X = normalize_spectra(pixels.spectra, "pixel")
-    index, d2 = neighbors.window_neighbors(X, pixels.mask, 100, 8)
+    index, d2 = neighbors.window_neighbors(X, pixels.grid.mask, 100, 8)
     return graph.weight_matrix(index, d2, graph.local_scales(d2, 1.0))
 
 

@@ -4,12 +4,18 @@
 ``speed.json``, ``speed.md`` and ``speed.png`` to docs/benchmarks; ``--only`` runs a part, and keeps
 what the file has of the others. Each measurement is a process of its own. Times are of one machine
 and one run: compare them with each other, not with another run's.
+
+``python benchmarks/speed.py --against SRC`` compares this commit with the package in another source
+folder, stage by stage, and prints a Markdown table: both are measured in turn, and the best time of
+each stage counts.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from functools import partial
 from pathlib import Path
@@ -61,6 +67,39 @@ def others(scene: str) -> dict:
 def products() -> dict:
     """Windowed neighbours beside the bare matrix products of the same tiles."""
     return measure("products", "synthetic-256")
+
+
+def best_times(job: str, scene: str, source: Path, before: dict[str, float]) -> dict[str, float]:
+    """Best time of each stage, of this measurement and those before."""
+    with tempfile.TemporaryDirectory() as empty:
+        environment = os.environ | {"PYTHONPATH": str(source)}
+        if job == "compilation":
+            environment["NUMBA_CACHE_DIR"] = empty
+        command = [sys.executable, str(HERE / "measure.py"), job, scene]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    found = json.loads(done.stdout.splitlines()[-1])
+    times = {"total": found["seconds"], **found["stages"]}
+    return {stage: min(time, before.get(stage, time)) for stage, time in times.items()}
+
+
+def compare(other: Path, sides: list[int], rounds: int) -> None:
+    """Print the times of this commit and of another source folder, and their ratios."""
+    sources = {"this": HERE.parent / "src", "other": other.resolve()}
+    jobs = [("compilation", "synthetic-30")]
+    jobs += [(job, f"synthetic-{side}") for side in sides for job in ("stages", "bridges")]
+    print("| job | scene | stage | this, s | other, s | this / other |\n|---|---|---|---|---|---|")
+    for job, scene in jobs:
+        best: dict[str, dict[str, float]] = {name: {} for name in sources}
+        for _ in range(rounds):
+            for name, source in sources.items():
+                best[name] = best_times(job, scene, source, best[name])
+        for stage, seconds in best["this"].items():
+            theirs = best["other"].get(stage, 0.0)
+            ratio = f"{seconds / theirs:.2f}" if theirs > 0 else ""
+            print(f"| {job} | {scene} | {stage} | {seconds:.3f} | {theirs:.3f} | {ratio} |")
+        sys.stdout.flush()
 
 
 def slope(pixels: list[int], seconds: list[float]) -> float:
@@ -157,7 +196,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=parts, action="append")
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--against", type=Path, metavar="SRC", help="compare with that package")
+    parser.add_argument("--sides", type=int, nargs="+", default=[64, 128, 256])
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    if options.against:
+        compare(options.against, options.sides, options.rounds)
+        return
     options.out.mkdir(parents=True, exist_ok=True)
     file = options.out / "speed.json"
     results = json.loads(file.read_text()) if file.exists() else {}

@@ -4,6 +4,8 @@ Integer-valued spectra have exact distances, so ties are real and everything mus
 spectra may differ where two distances are within 1e-6 of each other.
 """
 
+from functools import partial
+
 import hypothesis.extra.numpy as hnp
 import numpy as np
 from hypothesis import given
@@ -15,6 +17,7 @@ from spectrawalk.kernels import edges, reference, tree, windows
 from spectrawalk.kernels import neighbors as neighbor_kernels
 from spectrawalk.srdl import density, graph, modes, neighbors
 from spectrawalk.srdl.labels import STAGE1_RULES, Consensus, label_pixels
+from spectrawalk.threads import split
 
 
 @st.composite
@@ -137,9 +140,11 @@ def test_nearest_outside(image, data):
     radius = data.draw(st.integers(1, 10))
     pixels = np.flatnonzero(data.draw(hnp.arrays(bool, n, elements=st.booleans())))
     rows, cols = (axis.astype(np.int32) for axis in np.nonzero(mask))
-    found = windows.nearest_outside(
-        X, neighbors.number_pixels(mask), rows, cols, group, pixels, radius
-    )
+    found = np.empty(len(pixels), dtype=np.int64), np.empty(len(pixels))
+    number = neighbors.number_pixels(mask)
+    search = partial(windows.nearest_outside, X, number, rows, cols, group, pixels, radius, *found)
+    for block in split(0, len(pixels), threads=2):
+        search(*block)
     expected = reference.nearest_outside(X, mask, group, pixels, radius)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
@@ -155,15 +160,10 @@ def test_nearest_outside_in_the_whole_image(image, data, share):
     leads, slack = neighbors.leading_coordinates(X, middle, scale)
     grown = tree.build_tree(leads)
     limits = share * expected_d2
-    found, d2 = neighbor_kernels.nearest_outside(
-        grown,
-        X,
-        group,
-        neighbor_kernels.shared_groups(grown, group),
-        scale,
-        slack,
-        np.argsort(grown.rank),
-        limits,
+    shared, places = neighbor_kernels.shared_groups(grown, group), np.argsort(grown.rank)
+    found, d2 = np.empty(n, dtype=np.int64), np.empty(n)
+    neighbor_kernels.nearest_outside(
+        grown, X, group, shared, scale, slack, places, limits, found, d2, 0, n
     )
     within = expected_d2 <= limits
     np.testing.assert_array_equal(found, np.where(within, expected, -1))
@@ -176,9 +176,12 @@ def test_nearest_denser(image):
     n = len(coordinates)
     expected_parent, expected_d2 = reference.nearest_denser(coordinates)
     grown = tree.build_tree(coordinates)
-    found, found_d2, rank = tree.nearest_denser(grown, tree.lowest_ranks(grown), 0, n)
-    parent, d2 = np.empty(n, dtype=int), np.empty(n)
-    parent[rank], d2[rank] = found, found_d2
+    parent, d2 = np.empty(n, dtype=np.int64), np.empty(n)
+    tree.nearest_denser(
+        grown, tree.lowest_ranks(grown), np.zeros(n, dtype=np.int32), parent, d2, 0, n
+    )
+    assert d2[0] == np.inf
+    d2[0] = tree.farthest(coordinates, coordinates[0])
     np.testing.assert_array_equal(parent, expected_parent)
     np.testing.assert_array_equal(d2, expected_d2)
 

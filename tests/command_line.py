@@ -10,22 +10,29 @@ from click.testing import CliRunner
 import spectrawalk
 from spectrawalk.cli import main
 
-PICTURES = ["--neighbors", "20", "--eigenpairs", "5", "--quiet"]
-SMALL = ["--no-report", *PICTURES]
+LOUD_PICTURES = ["--neighbors", "20", "--eigenpairs", "5"]
+LOUD = ["--no-report", *LOUD_PICTURES]
 """Options of `cluster` for images of a few hundred pixels, in a hurry."""
+PICTURES, SMALL = [*LOUD_PICTURES, "--quiet"], [*LOUD, "--quiet"]
+"""The same for tests that do not look at what is printed, or at errors only."""
 
 
 def run(*args):
     return CliRunner().invoke(main, [str(arg) for arg in args])
 
 
-def start(*args, **kwargs):
-    """Start the command line in a process of its own."""
+def environment():
+    """Variables with which a process of its own finds the package that is tested."""
     source = str(Path(spectrawalk.__file__).parent.parent)
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def start(*args, **kwargs):
+    """Start the command line in a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "spectrawalk", *map(str, args)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        env=environment(),
         text=True,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | kwargs,
     )

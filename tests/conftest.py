@@ -1,10 +1,11 @@
 """Real scenes for tests; those not at hand are skipped with the reason."""
 
 import os
+from pathlib import Path
 
 import pytest
 
-from spectrawalk import Scene
+from spectrawalk import Scene, read_scene
 from spectrawalk.datasets import load_scene, make_scene
 from spectrawalk.errors import SceneNotFoundError
 
@@ -16,6 +17,15 @@ def _load_or_skip(name: str) -> Scene:
         if os.environ.get("SPECTRAWALK_REQUIRE_SCENES"):
             raise  # the scenes are said to be there, so that a skip would hide a fault
         pytest.skip(str(error))
+
+
+def _find_or_skip(folder: str, name: str) -> Path:
+    """Find a file that is no published scene, in the folder of SPECTRAWALK_DATA."""
+    path = Path(os.environ.get("SPECTRAWALK_DATA", "data"), folder, name)
+    if not path.is_file():
+        assert not os.environ.get("SPECTRAWALK_REQUIRE_SCENES"), f"'{path}' is missing"
+        pytest.skip(f"'{path}' is not on this machine")
+    return path
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +46,22 @@ def samson() -> Scene:
 @pytest.fixture(scope="session")
 def ksc_labelled() -> Scene:
     return _load_or_skip("ksc-labelled")
+
+
+@pytest.fixture(scope="session")
+def enmap_potsdam_north() -> Scene:
+    return _load_or_skip("enmap-potsdam-north")
+
+
+@pytest.fixture(scope="session")
+def aviris_ng_file() -> Path:
+    """An ENVI image that its sensor's makers wrote, of which 60 of 100 pixels hold no data."""
+    return _find_or_skip("aviris-ng", "ang20150422t163638_corr_v1e_crop.img")
+
+
+@pytest.fixture(scope="session")
+def aviris_ng(aviris_ng_file) -> Scene:
+    return read_scene(aviris_ng_file)
 
 
 @pytest.fixture

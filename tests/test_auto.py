@@ -3,31 +3,35 @@
 import copy
 import json
 import warnings
-from pathlib import Path
+import weakref
 
-import numba
 import numpy as np
 import pytest
 import rasterio
 from click.testing import CliRunner
 from scipy.ndimage import gaussian_filter
+from sklearn.metrics import adjusted_rand_score
 
 import spectrawalk
-from spectrawalk import SRDL, score
+from spectrawalk import DL, SRDL, score, threads
 from spectrawalk.cli import main
+from spectrawalk.consensus import kmeans, number
 from spectrawalk.consensus.agreement import agreement
+from spectrawalk.consensus.automatic import cluster_automatically
 from spectrawalk.consensus.coassociation import consensus_of, distinct_rows, join_groups
-from spectrawalk.consensus.ensemble import Member, time_for, walked_views
-from spectrawalk.consensus.features import views_of
+from spectrawalk.consensus.ensemble import BaseClustering, graph_features, time_for
+from spectrawalk.consensus.features import feature_sets
 from spectrawalk.consensus.kmeans import kmeans_labels, spatial_kmeans
-from spectrawalk.consensus.leading import trusted_runs
-from spectrawalk.consensus.sensitivity import fragile_parameters
+from spectrawalk.consensus.leading import leading_runs
+from spectrawalk.consensus.sensitivity import sensitive_parameters
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import FileError, ParameterError
-from spectrawalk.prepare.pixels import Pixels, take_pixels
+from spectrawalk.estimators import learner
+from spectrawalk.prepare.pixels import Pixels, take_input, take_pixels
+from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.prepare.scaling import normalize_spectra
 from spectrawalk.results.confidence import reliability
-from spectrawalk.srdl import density
+from spectrawalk.srdl import density, neighbors
 from spectrawalk.srdl.neighbors import global_neighbors
 
 AUTO = {"radius": "auto", "time": "auto", "n_eigenpairs": "auto"}
@@ -51,7 +55,8 @@ def test_finds_the_classes_of_a_clean_scene(scene, model):
 def test_counts_the_clusters_itself(scene):
     model = SRDL("auto", **AUTO).fit(scene)
     assert model.n_clusters_ == 3
-    assert "3" in model.verdict_
+    assert model.verdict_ == "3, clear"
+    assert model.evidence_.n_clusters == 3
 
 
 def test_surer_pixels_are_right_more_often():
@@ -76,15 +81,12 @@ def test_masked_pixels_get_neither_label_nor_confidence(scene):
     assert kept.max() <= 1
 
 
-def test_same_labels_on_one_and_two_threads(scene, model):
-    before = numba.get_num_threads()
-    try:
-        numba.set_num_threads(1)
-        alone = SRDL(3, **AUTO).fit(scene)
-    finally:
-        numba.set_num_threads(before)
-    assert np.array_equal(alone.labels_, model.labels_)
-    assert np.array_equal(alone.confidence_, model.confidence_)
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_same_labels_on_any_number_of_threads(scene, model, number):
+    with threads.limit(number):
+        again = SRDL(3, **AUTO).fit(scene)
+    assert np.array_equal(again.labels_, model.labels_)
+    assert np.array_equal(again.confidence_, model.confidence_)
 
 
 def test_modes_lie_in_their_clusters(model):
@@ -162,10 +164,76 @@ def test_a_table_has_no_window(scene):
     assert model.n_clusters_ == 3
 
 
-@pytest.mark.parametrize("settings", [{"radius": 4, "n_eigenpairs": 5}, {"time": 20.0}])
-def test_what_is_given_is_kept(scene, settings):
-    model = SRDL(3, **(AUTO | settings)).fit(scene)
-    assert score(scene.ground_truth, model.labels_).oa > 0.9
+def radii_searched(monkeypatch):
+    """Radii of all windows that neighbours are searched in from now on."""
+    radii, search = [], neighbors.window_neighbors
+
+    def listening(X, mask, k, radius, window="square"):
+        radii.append(radius)
+        return search(X, mask, k, radius, window)
+
+    monkeypatch.setattr(neighbors, "window_neighbors", listening)
+    return radii
+
+
+@pytest.mark.parametrize(("radius", "expected"), [("auto", {4, 6, 9}), (10, {7, 10, 15})])
+def test_a_radius_that_is_given_is_the_middle_of_all(scene, monkeypatch, radius, expected):
+    radii = radii_searched(monkeypatch)
+    SRDL(3, radius=radius, time="auto").fit(scene)
+    assert set(radii) == expected
+
+
+def test_a_number_of_eigenpairs_that_is_given_is_kept(scene, model):
+    given = SRDL(3, **(AUTO | {"n_eigenpairs": 7})).fit(scene)
+    assert (len(model.eigenvalues_), len(given.eigenvalues_)) == (3, 7)
+
+
+def test_a_time_that_is_given_is_kept(scene, model):
+    given = SRDL(3, **(AUTO | {"time": 20.0})).fit(scene)
+    assert given.time_ == 20
+    assert model.time_ != 20
+
+
+@pytest.mark.parametrize("settings", [{"radius": "auto"}, {"time": "auto"}])
+def test_a_default_counts_as_not_given(scene, model, settings):
+    one = SRDL(3, **settings).fit(scene)
+    assert one.time_ == model.time_
+    assert np.array_equal(one.labels_, model.labels_)
+    assert np.array_equal(one.confidence_, model.confidence_)
+
+
+def test_the_ensemble_of_dl_does_not_look_at_space(scene):
+    order = np.random.default_rng(0).permutation(scene.mask.size)
+    table = scene.cube.reshape(-1, scene.n_bands)
+    in_place = DL(3, time="auto").fit(scene.cube)
+    shuffled = DL(3, time="auto").fit(table[order].reshape(scene.cube.shape))
+    assert adjusted_rand_score(in_place.labels_.ravel()[order], shuffled.labels_.ravel()) > 0.99
+    assert np.array_equal(in_place.labels_.ravel(), DL(3, time="auto").fit(table).labels_)
+
+
+def test_raw_spectra_are_not_held_during_the_fit(scene, monkeypatch):
+    held = []
+
+    def taking(*args, **kwargs):
+        pixels = take_input(*args, **kwargs)
+        held.append(weakref.ref(pixels.spectra))
+        return pixels
+
+    def looking(*args, **kwargs):
+        assert held[0]() is None
+        held.append("looked")
+        return cluster_automatically(*args, **kwargs)
+
+    monkeypatch.setattr(learner, "take_input", taking)
+    monkeypatch.setattr(learner, "cluster_automatically", looking)
+    SRDL(3, **AUTO).fit(scene)
+    assert held[1:] == ["looked"]
+
+
+def test_kmeans_and_the_number_of_clusters_see_every_column():
+    # Which pixels are drawn must not follow the columns of a square image.
+    for most in (kmeans.SAMPLE, number.SAMPLE):
+        assert len(np.unique(draw_pixels(1_000_000, most) % 1000)) > 950
 
 
 @pytest.mark.parametrize("shape", [(1, 9), (2, 2), (3, 4)])
@@ -194,7 +262,20 @@ def test_answers_correct_the_map(scene):
     assert (model.classes_[model.labels_.ravel()[asked]] == truth[asked]).all()
 
 
-@pytest.mark.parametrize("answers", [{}, {10**6: 1}, {0: None}])
+def test_answers_may_be_names(scene, tmp_path):
+    names = np.array(["", "corn", "soil", "water"])[scene.ground_truth.ravel()]
+    model = SRDL(2, **AUTO).fit(scene)
+    asked = model.query(20)
+    model.refit_with({pixel: str(names[pixel]) for pixel in asked})
+    assert model.classes_.tolist() == ["corn", "soil", "water"]
+    assert (model.classes_[model.labels_.ravel()[asked]] == names[asked]).all()
+    model.save(tmp_path / "model.npz")
+    assert spectrawalk.load(tmp_path / "model.npz").classes_.tolist() == model.classes_.tolist()
+
+
+@pytest.mark.parametrize(
+    "answers", [{}, {10**6: 1}, {0: None}, {0: ""}, {0: 1.5}, {"corn": 1}, {0: 1, 1: "corn"}]
+)
 def test_useless_answers_are_refused(model, answers):
     with pytest.raises(ParameterError, match="answers"):
         model.refit_with(answers)
@@ -218,8 +299,10 @@ def test_groups_are_joined_by_their_mean_similarity():
 def test_fragile_parameter_is_named():
     steady, moved = np.repeat([0, 1], 20), np.tile([0, 1], 20)
     runs = [(3, 0.5, steady), (3, 0.1, steady), (9, 0.5, moved), (9, 0.1, moved)]
-    members = [Member("spectra", False, r, "near", 0, left, labels) for r, left, labels in runs]
-    (warning,) = fragile_parameters(members)
+    members = [
+        BaseClustering("spectra", False, r, "near", 0, left, labels) for r, left, labels in runs
+    ]
+    (warning,) = sensitive_parameters(members)
     assert "only in radius" in warning
 
 
@@ -227,7 +310,9 @@ STEADY, MOVED = np.repeat([0, 1], 20), np.tile([0, 1], 20)
 
 
 def walks(*runs):
-    return [Member(str(view), False, 3, "near", 0, 0.5, run) for view, run in enumerate(runs)]
+    return [
+        BaseClustering(str(view), False, 3, "near", 0, 0.5, run) for view, run in enumerate(runs)
+    ]
 
 
 def cuts(*runs):
@@ -237,21 +322,21 @@ def cuts(*runs):
 def test_clouds_lead_if_they_are_sure_enough():
     contrasts = [1 - STEADY]
     members = walks(STEADY, MOVED) + cuts(MOVED)
-    trust = trusted_runs(members, [MOVED, 1 - MOVED], contrasts, 2)
+    trust = leading_runs(members, [MOVED, 1 - MOVED], contrasts, 2)
     assert "clouds" in trust.remark
     assert trust.leading[0] is MOVED
     assert trust.beside[0] is STEADY
     assert trust.members == []  # the labels do not hang on how walks are made
     steady = walks(STEADY, STEADY) + cuts(MOVED)
-    trust = trusted_runs(steady, [MOVED, STEADY], contrasts, 2)
+    trust = leading_runs(steady, [MOVED, STEADY], contrasts, 2)
     assert trust.remark == ""
     assert trust.leading == [STEADY, STEADY]
     assert trust.beside is contrasts
-    trust = trusted_runs(steady, [MOVED, MOVED], contrasts, 2)  # both are sure
+    trust = leading_runs(steady, [MOVED, MOVED], contrasts, 2)  # both are sure
     assert trust.leading[0] is MOVED
-    trust = trusted_runs(steady, [MOVED, STEADY], [], 2)  # too small an image for contrasts
+    trust = leading_runs(steady, [MOVED, STEADY], [], 2)  # too small an image for contrasts
     assert trust.beside[0] is MOVED
-    trust = trusted_runs(steady, [], [], 2)  # a table has no clouds
+    trust = leading_runs(steady, [], [], 2)  # a table has no clouds
     assert trust.leading[0] is STEADY
     assert trust.beside == []
 
@@ -261,7 +346,7 @@ def test_all_kinds_of_runs_vote_in_between():
     short = walks(STEADY, MOVED)
     long = [walk._replace(remains=0.1) for walk in short]
     members = short + long + cuts(1 - MOVED)
-    trust = trusted_runs(members, [MOVED, mostly], [1 - STEADY], 2)
+    trust = leading_runs(members, [MOVED, mostly], [1 - STEADY], 2)
     assert "to some degree" in trust.remark
     expected = [STEADY, MOVED, 1 - MOVED, MOVED, mostly, 1 - STEADY]
     np.testing.assert_array_equal(trust.leading, expected)
@@ -273,14 +358,14 @@ def test_all_kinds_of_runs_vote_in_between():
 def test_cuts_lead_where_many_clusters_are_wanted(n_clusters):
     walk, cut = np.arange(42) % n_clusters, np.arange(42) // (42 // n_clusters)
     unsure = [np.random.default_rng(seed).integers(n_clusters, size=42) for seed in range(4)]
-    trust = trusted_runs(walks(walk) + cuts(cut, cut), unsure, [cut], n_clusters)
+    trust = leading_runs(walks(walk) + cuts(cut, cut), unsure, [cut], n_clusters)
     many = n_clusters == 7
     assert trust.leading[0] is (cut if many else walk)
     assert ("diffusion coordinates" in trust.remark) == many
     assert trust.members == (cuts(cut, cut) if many else walks(walk))
     assert trust.beside[0] is cut
     # One cut alone would agree with itself.
-    trust = trusted_runs(walks(walk) + cuts(cut), unsure, [cut], n_clusters)
+    trust = leading_runs(walks(walk) + cuts(cut), unsure, [cut], n_clusters)
     assert trust.leading[0] is walk
 
 
@@ -320,8 +405,8 @@ def test_runs_with_more_eigenpairs_serve_where_no_others_found_the_clusters():
 def test_reported_bandwidth_is_that_of_the_density(model, scene):
     pixels = take_pixels(scene)
     unit = normalize_spectra(pixels.spectra.astype(float), "pixel")
-    views = views_of(Pixels(unit, pixels.mask))
-    first, _ = walked_views(views, 3)[0]
+    views = feature_sets(Pixels(unit, pixels.grid))
+    first, _ = graph_features(views, 3)[0]
     _, d2 = global_neighbors(first.points, 20)
     expected = density.kernel_density(d2, model.density_bandwidth_)
     np.testing.assert_allclose(model.density_.ravel(), expected, rtol=1e-6)
@@ -361,7 +446,7 @@ def test_neighbors_outvote_noise():
     found = {
         strength: score(
             scene.ground_truth,
-            spatial_kmeans(pixels.spectra, pixels.mask, start, strength).reshape(40, 40),
+            spatial_kmeans(pixels.spectra, pixels.grid.mask, start, strength).reshape(40, 40),
         ).oa
         for strength in (0.0, 2.0)
     }
@@ -388,13 +473,13 @@ def test_time_leaves_what_it_should():
 
 
 def test_graphs_are_made_of_more_or_fewer_contrasts(scene):
-    views = views_of(take_pixels(scene))
-    names = [view.name for view, _ in walked_views(views, 3)]
-    assert names == ["contrast 3", "contrast 5", "contrast 7", "whitened"]
+    views = feature_sets(take_pixels(scene))
+    names = [view.name for view, _ in graph_features(views, 3)]
+    assert names == ["within-field 3", "within-field 5", "within-field 7", "mnf"]
     # A scene of few bands has no more contrasts than these.
-    views = views_of(take_pixels(scene.cube[..., :4]))
-    names = [view.name for view, _ in walked_views(views, 3)]
-    assert names == ["contrast 3", "contrast 4", "whitened"]
+    views = feature_sets(take_pixels(scene.cube[..., :4]))
+    names = [view.name for view, _ in graph_features(views, 3)]
+    assert names == ["within-field 3", "within-field 4", "mnf"]
 
 
 @pytest.mark.slow
@@ -423,11 +508,9 @@ def test_without_a_window_the_family_has_none(scene):
 def test_command_line_leaves_the_other_to_the_family_too(scene, here, option):
     np.save("cube.npy", scene.cube)
     arguments = ["cluster", "cube.npy", "-k", "3", option, "auto"]
-    result = CliRunner().invoke(main, [*arguments, "-o", "out", "--no-report", "--quiet"])
+    result = CliRunner().invoke(main, [*arguments, "-o", "out", "--no-report"])
     assert result.exit_code == 0, result.output
     assert "by views of the spectra and a walk on them: " in result.output
-    parameters = json.loads(Path("out/run.json").read_text())["parameters"]
-    assert (parameters["radius"], parameters["time"]) == ("auto", "auto")
     with rasterio.open("out/confidence.tif") as file:
         written = file.read(1)
     assert np.array_equal(written, SRDL(3, **AUTO).fit(scene.cube).confidence_)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from spectrawalk.consensus.confidence import confidence_of, tie_margin, vote_shares
+from spectrawalk.consensus.confidence import coassociation_margin, confidence_of, vote_shares
 
 FIELD = np.repeat([0, 1, 2], [30, 20, 40])
 
@@ -15,7 +15,7 @@ def test_a_field_that_runs_put_elsewhere_is_less_sure():
 def test_votes_see_the_split_that_ties_do_not():
     """Two fields share a label, and every run has a cluster for each."""
     labels, split = np.array([0, 0, 1])[FIELD], FIELD
-    assert np.ptp(tie_margin([split], labels)[FIELD < 2]) < 0.25
+    assert np.ptp(coassociation_margin([split], labels)[FIELD < 2]) < 0.25
     votes = vote_shares([split], labels)
     assert (votes[FIELD == 0] == [1, 0]).all()
     assert (votes[FIELD == 1] == [0, 0]).all()  # the smaller field is left over

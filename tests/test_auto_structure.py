@@ -40,7 +40,7 @@ def test_verdicts():
 
 @pytest.mark.parametrize(("faint", "n_clusters"), [(1, 12), (0, 2)])
 def test_counts_faint_crops_on_two_kinds_of_ground(faint, n_clusters):
-    """Views agree best on the two kinds of ground; the gap tells that each has six crops."""
+    """FeatureSets agree best on the two kinds of ground; the gap tells that each has six crops."""
     rng = np.random.default_rng(0)
     crop = np.repeat(np.repeat(np.arange(12).reshape(3, 4), 12, axis=0), 10, axis=1)
     ground = 8 * rng.normal(size=(2, 20))[(crop % 4) // 2]

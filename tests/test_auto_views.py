@@ -1,4 +1,4 @@
-"""Views of the spectra: what is evened out in them, and what stays."""
+"""FeatureSets of the spectra: what is evened out in them, and what stays."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,12 @@ from scipy.ndimage import gaussian_filter
 
 from spectrawalk import SRDL, score
 from spectrawalk.consensus.features import (
-    contrast_components,
+    feature_sets,
     keep_dark,
     local_mean,
+    mnf_components,
     neighbors_are_alike,
-    views_of,
-    whitened_components,
+    within_field_components,
 )
 from spectrawalk.prepare.pixels import take_pixels
 
@@ -29,7 +29,7 @@ def test_dark_spectra_stay_dark():
 def test_whitening_gives_noise_variance_one():
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(60, 60, 4)) * [1.0, 5.0, 0.2, 3.0]
-    _, ratios = whitened_components(noise.reshape(-1, 4), np.ones((60, 60), bool), robust=False)
+    _, ratios = mnf_components(noise.reshape(-1, 4), np.ones((60, 60), bool), robust=False)
     assert ratios == pytest.approx(1, abs=0.15)
 
 
@@ -58,8 +58,8 @@ def test_a_defective_pixel_takes_no_contrast():
     cube[15, 20, ::2] *= 3
     marred = take_pixels(cube)
     for pixels in (sound, marred):
-        smoothed = local_mean(pixels.spectra, pixels.mask)
-        leading = contrast_components(smoothed, pixels.mask)[:, :2]
+        smoothed = local_mean(pixels.spectra, pixels.grid.mask)
+        leading = within_field_components(smoothed, pixels.grid.mask)[:, :2]
         of_kind = [leading[truth.ravel() == kind] for kind in (1, 2, 3)]
         inside = np.mean([points.std(axis=0) for points in of_kind], axis=0)
         between = np.std([points.mean(axis=0) for points in of_kind], axis=0)
@@ -87,7 +87,7 @@ def small_targets():
 @pytest.mark.parametrize("make", [dead_bands, checkers, small_targets])
 def test_contrasts_in_which_nothing_differs_are_left_out(make):
     pixels = take_pixels(make())
-    contrast = views_of(pixels).contrast
+    contrast = feature_sets(pixels).within_field
     assert contrast is None or (np.ptp(contrast.points, axis=0) > 0).all()
     model = SRDL(2, normalize=None, **AUTO).fit(make())
     assert set(np.unique(model.labels_)) == {0, 1}
@@ -96,7 +96,7 @@ def test_contrasts_in_which_nothing_differs_are_left_out(make):
 @pytest.mark.parametrize("shape", [(2, 3), (3, 3)])
 def test_images_of_few_pixels_have_no_contrasts(shape):
     cube = np.random.default_rng(0).uniform(1, 2, size=(*shape, 5))
-    assert views_of(take_pixels(cube)).contrast is None
+    assert feature_sets(take_pixels(cube)).within_field is None
 
 
 def test_local_mean_sees_valid_pixels_only():
@@ -109,7 +109,7 @@ def test_constant_views_are_left_out():
     cube = np.ones((4, 4, 3))
     cube[0, 0] = 2
     pixels = take_pixels(cube)
-    assert all(np.ptp(view.points, axis=0).max() > 0 for view in views_of(pixels).spectral)
+    assert all(np.ptp(view.points, axis=0).max() > 0 for view in feature_sets(pixels).spectral)
 
 
 def test_pixels_without_neighbours_are_no_sign_of_noise():

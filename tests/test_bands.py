@@ -155,9 +155,9 @@ def test_the_record_is_json_and_in_the_metadata():
     [
         ({"overlap": "best"}, ParameterError, "overlap='best'"),
         ({"band_ranges": [(700, 400)]}, ParameterError, "the lower one first"),
-        ({"band_ranges": [400]}, ParameterError, "no list of pairs"),
+        ({"band_ranges": [400]}, ParameterError, "not a list of pairs"),
         ({"saturation": "full"}, ParameterError, "saturation='full' is not a number"),
-        ({"band_ranges": [(1, 2)]}, DataError, "no band is left after band_ranges"),
+        ({"band_ranges": [(100, 200)]}, DataError, "no band is left after band_ranges"),
         ({"bands": [9]}, ParameterError, "numbers are 0 to 8"),
         ({"mask": np.zeros((6, 5))}, DataError, "mask leaves no valid pixel"),
         ({"mask": np.ones((5, 6))}, DataError, r"mask has shape \(5, 6\)"),
@@ -173,3 +173,91 @@ def test_choices_that_cannot_be_met(options, error, message):
 def test_ranges_need_wavelengths():
     with pytest.raises(DataError, match="band_ranges needs wavelengths"):
         prepare_scene(make_scene(wavelengths=None), band_ranges=[(400, 700)])
+
+
+class TestPixelsThatAreAllTheSame:
+    """Each cause has its own sentence; none of them is about the bands."""
+
+    def told(self, scene, **options):
+        with pytest.raises(DataError) as caught:
+            prepare_scene(scene, **options)
+        assert "no band is left" not in str(caught.value)
+        return str(caught.value)
+
+    def test_an_image_of_one_pixel(self):
+        assert self.told(Scene(np.arange(1, 6).reshape(1, 1, 5))) == (
+            "scene 'scene': the image is a single pixel; clustering needs at least 2."
+        )
+
+    def test_one_pixel_that_is_not_masked(self):
+        mask = np.zeros((6, 5), dtype=bool)
+        mask[2, 3] = True
+        assert self.told(make_scene(mask=mask)) == (
+            "scene 'scene': only one of 30 pixels is valid; clustering needs at least 2: check "
+            "the scene, or choose a larger part of it."
+        )
+
+    def test_no_pixel_at_all(self):
+        told = self.told(make_scene(mask=np.zeros((6, 5), dtype=bool)))
+        assert told == "scene 'scene': all pixels are masked; check the mask."
+
+    def test_a_mask_of_one_pixel(self):
+        mask = np.zeros((6, 5), dtype=bool)
+        mask[2, 3] = True
+        assert self.told(make_scene(), mask=mask) == (
+            "scene 'scene': the mask leaves only one valid pixel; clustering needs at least 2: "
+            "check that the mask is true where pixels are to be used."
+        )
+
+    @pytest.mark.parametrize("full", [65535, 4095])
+    def test_an_image_that_is_saturated_everywhere(self, full):
+        scene = Scene(np.full((6, 5, 9), full, dtype=np.uint16))
+        options = {} if full == 65535 else {"saturation": full}
+        assert self.told(scene, **options) == (
+            f"scene 'scene': all 30 valid pixels are saturated: they hold {full}, the largest "
+            "value of the sensor, in every band; choose another scene or another part of it."
+        )
+
+    def test_one_value_everywhere(self):
+        scene = Scene(np.full((6, 5, 9), -0.005, dtype=np.float32))
+        assert self.told(scene) == (
+            "scene 'scene': all 30 valid pixels hold -0.005 in every band, which is likely the "
+            "value for no data; choose another scene or another part of it."
+        )
+
+    def test_one_spectrum_everywhere(self):
+        scene = Scene(np.broadcast_to(np.arange(1.0, 10.0), (6, 5, 9)))
+        assert self.told(scene) == (
+            "scene 'scene': all 30 valid pixels hold the same spectrum in the bands that are "
+            "used, so there is nothing to cluster; choose other bands, or another scene or part."
+        )
+
+    def test_bands_that_hold_nothing(self):
+        cube = np.random.default_rng(0).random((6, 5, 3))
+        cube[:, :, 0] = np.nan
+        with pytest.raises(DataError, match="no band is left after drop_constant_bands"):
+            prepare_scene(Scene(cube), bands=[0])
+
+    def test_the_step_can_still_be_switched_off(self):
+        scene = Scene(np.full((6, 5, 9), -0.005))
+        assert prepare_scene(scene, drop_constant_bands=False)[0].n_bands == 9
+
+
+@pytest.mark.scene
+def test_a_part_without_data_of_a_real_file(aviris_ng):
+    empty = aviris_ng.crop(slice(4, 10), slice(0, 10))
+    with pytest.raises(DataError, match=r"all 60 valid pixels hold -0\.005 in every band, which"):
+        prepare_scene(empty)
+    prepared, _ = prepare_scene(aviris_ng.crop(slice(0, 4), slice(0, 10)))
+    assert prepared.n_valid == 40
+
+
+@pytest.mark.parametrize("ranges", [[(0.45, 0.9)], [(1, 2)], [(450, 900), (2.0, 2.5)]])
+def test_ranges_in_micrometres_are_recognised(ranges):
+    low, high = ranges[-1]
+    with pytest.raises(ParameterError) as caught:
+        prepare_scene(make_scene(), band_ranges=ranges)
+    assert str(caught.value) == (
+        f"band_ranges holds {low:g}:{high:g}, which looks like micrometres; give nanometres: "
+        f"{low * 1000:g}:{high * 1000:g}."
+    )

@@ -1,6 +1,8 @@
 """Help and bad input."""
 
+import os
 import re
+import sys
 from pathlib import Path
 
 import click
@@ -40,7 +42,17 @@ def test_help_tells_the_commands_and_costs_no_heavy_import():
     assert done.stdout.endswith("loaded:\n")
 
 
-@pytest.mark.parametrize("args", [[], ["-h"], ["demo", "-h"], ["cluster", "--help"]])
+def words_of(group, *words):
+    """The words that call each command, groups and all."""
+    yield words
+    for name, command in getattr(group, "commands", {}).items():
+        yield from words_of(command, *words, name)
+
+
+COMMANDS = list(words_of(main))
+
+
+@pytest.mark.parametrize("args", [[], *([*words, "-h"] for words in COMMANDS)], ids=" ".join)
 def test_every_help_fits_80_columns(args):
     result = run(*args)
     assert result.exit_code == 0
@@ -48,9 +60,24 @@ def test_every_help_fits_80_columns(args):
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("command", ["demo", "cluster"])
-def test_every_command_has_an_example(command):
-    assert re.search(rf"Examples?:\n +spectrawalk {command}", run(command, "-h").stdout)
+@pytest.mark.parametrize("words", COMMANDS[1:], ids=" ".join)
+def test_every_command_has_an_example(words):
+    pattern = rf"Examples?:\n +spectrawalk (.*\n +spectrawalk )?{' '.join(words)}"
+    assert re.search(pattern, run(*words, "-h").stdout)
+
+
+@pytest.mark.parametrize("words", [(), ("reproduce",)], ids=" ".join)
+def test_a_group_without_a_command_prints_its_help(words):
+    code, out, err = finish(start(*words))
+    assert (code, err) == (0, "")
+    assert "Commands:\n" in out
+    assert "..." not in out.partition("Commands:")[2].partition("Example")[0]  # told to the end
+
+
+def test_commands_are_listed_in_the_order_in_which_they_are_used():
+    listed = re.findall(r"^  (\w+)  ", run().stdout.partition("Commands:")[2], flags=re.MULTILINE)
+    assert listed == list(main.commands)
+    assert listed[:3] == ["demo", "inspect", "cluster"]
 
 
 def test_version():
@@ -91,11 +118,11 @@ def nan_like(cube):
 BAD_FILES = {
     "NaN": ("bad.npy", save, nan_like, [], "no usable pixel"),
     "truncated": ("bad.npy", save_truncated, np.array, [], "bad.npy"),
-    "several variables": ("bad.mat", save_matlab, np.array, [], "--variable"),
+    "several variables": ("bad.mat", save_matlab, np.array, [], "choose one with --variable."),
     "4-D": ("bad.npy", save, lambda cube: cube[None], [], "3-D array"),
     "one band": ("bad.npy", save, lambda cube: cube[..., :1], [], "single band"),
     "K above the pixels": ("bad.npy", save, np.array, ["-k", 321], "Error: -k 321 but there"),
-    "constant": ("bad.npy", save, np.ones_like, [], "one value everywhere"),
+    "constant": ("bad.npy", save, np.ones_like, [], "pixels hold 1 in every band"),
     "underflow": (
         "bad.npy", save, lambda cube: cube * 1e6, ["--normalize", "none"], "sigma",
     ),
@@ -173,6 +200,22 @@ def test_an_error_is_one_line_in_a_real_process_too(here):
     assert_one_line_error(code, err)
     assert "broken.mat" in err
     assert out == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX terminal")
+def test_an_error_in_a_terminal_is_wrapped_between_words(here, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    ours, theirs = os.openpty()
+    process = start("cluster", "missing.npy", "-o", "out", "--quiet", stderr=theirs)
+    code, _, _ = finish(process)
+    os.close(theirs)
+    lines = os.read(ours, 4096).decode().splitlines()
+    os.close(ours)
+    assert code == 2
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 60
+    told = run("cluster", "missing.npy", "-o", "out").stderr
+    assert " ".join(lines) + "\n" == told
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import scipy.io
 from command_line import (
+    LOUD,
+    LOUD_PICTURES,
     PICTURES,
     SMALL,
     assert_one_line_error,
@@ -22,8 +24,9 @@ from PIL import Image
 
 import spectrawalk
 from spectrawalk import SRDL
-from spectrawalk.cli.outputs import expected_results
 from spectrawalk.estimators import STAGES
+from spectrawalk.report.file_names import MODEL, OVERVIEW, REPORT
+from spectrawalk.report.run_folder import run_files
 from spectrawalk.results.palette import cluster_colors
 
 
@@ -41,12 +44,14 @@ def test_cluster_writes_labels_map_and_overview(cube, here):
     np.testing.assert_array_equal(pixels, cluster_colors(3)[expected])
     with Image.open("new/folder/overview.png") as picture:
         assert picture.width == 1800
-    assert {file.name for file in Path("new/folder").iterdir()} == set(expected_results())
+    assert {file.name for file in Path("new/folder").iterdir()} == set(
+        run_files([OVERVIEW, REPORT])
+    )
 
 
 def test_cluster_sums_up_what_it_found(cube, here):
     np.save("field.npy", cube)
-    out = run("cluster", "field.npy", "-k", 3, "-o", "out", *SMALL).stdout
+    out = run("cluster", "field.npy", "-k", 3, "-o", "out", *LOUD).stdout
     assert "field: 20 x 16 pixels, 10 bands, 320 pixels to cluster\n" in out
     sizes = np.bincount(np.load("out/labels.npy").ravel())[1:]
     rows = re.findall(r"(\d+) . (#[0-9a-f]{6}) . +(\d+) . +([\d.]+)%", out)
@@ -66,7 +71,7 @@ def test_masked_pixels_are_counted_with_the_reason(cube, here):
     spoilt[0, :4, 2] = np.nan
     spoilt[5, 5] = 0
     np.save("field.npy", spoilt)
-    result = run("cluster", "field.npy", "-k", 2, "-o", "out", *SMALL)
+    result = run("cluster", "field.npy", "-k", 2, "-o", "out", *LOUD)
     assert "315 pixels to cluster" in result.stdout
     assert (
         "5 pixels are masked and get no label (4 NaN or infinite, 1 zero in every band)"
@@ -79,7 +84,7 @@ def test_masked_pixels_are_counted_with_the_reason(cube, here):
 
 def test_an_automatic_number_of_clusters_is_explained(cube, here):
     np.save("field.npy", cube)
-    out = run("cluster", "field.npy", "-o", "out", *SMALL).stdout
+    out = run("cluster", "field.npy", "-o", "out", *LOUD).stdout
     found = np.load("out/labels.npy").max()
     assert re.search(
         rf"was chosen: {found}, the largest drop of D_t from K = 2 to 30: [\d.]+-fold; the", out
@@ -88,7 +93,7 @@ def test_an_automatic_number_of_clusters_is_explained(cube, here):
 
 def test_cluster_says_how_the_result_was_made(cube, here):
     np.save("field.npy", cube)
-    arguments = ["field.npy", "--neighbors", 20, "--radius", 5, "--save-model", "--quiet"]
+    arguments = ["field.npy", "--neighbors", 20, "--radius", 5, "--save-model"]
     out = run("cluster", *arguments, "-o", "out", "--crop", "0:20,2:16").stdout
     model = spectrawalk.load("out/model.npz")
     assert (
@@ -101,8 +106,9 @@ def test_cluster_says_how_the_result_was_made(cube, here):
 def test_any_file_name_gives_all_results_and_no_noise(cube, here):
     name = "cost $5 ^_{$ 水田" + "a" * 150
     np.save(f"{name}.npy", cube)
-    code, out, err = finish(start("cluster", f"{name}.npy", "-k", 3, "-o", "out", *PICTURES))
-    assert (code, err) == (0, "")
+    code, out, err = finish(start("cluster", f"{name}.npy", "-k", 3, "-o", "out", *LOUD_PICTURES))
+    noise = [line for line in err.splitlines() if not re.match(r" +[\d.]+ s  \w+: ", line)]
+    assert (code, noise) == (0, [])
     assert Path("out/overview.png").stat().st_size > 0
     assert "left out" not in out
 
@@ -123,10 +129,10 @@ def test_a_picture_that_cannot_be_drawn_is_left_out(cube, here, monkeypatch):
 
     monkeypatch.setattr("spectrawalk.report.figures.overview", fail)
     np.save("field.npy", cube)
-    result = run("cluster", "field.npy", "-k", 3, "-o", "out", "--save-model", *PICTURES)
+    result = run("cluster", "field.npy", "-k", 3, "-o", "out", "--save-model", *LOUD_PICTURES)
     assert result.exit_code == 0, result.output
     assert "overview.png was left out: it could not be made (no ink)." in result.stdout
-    expected = {*expected_results(), "model.npz"} - {"overview.png"}
+    expected = set(run_files([REPORT, MODEL]))
     assert {file.name for file in Path("out").iterdir()} == expected
 
 
@@ -134,7 +140,7 @@ def test_no_file_of_an_earlier_run_passes_for_one_of_this(cube, here):
     np.save("field.npy", cube)
     Path("out").mkdir()
     Path("out/model.npz").write_text("precious")
-    arguments = ["cluster", "field.npy", "-k", 3, "-o", "out", *SMALL]
+    arguments = ["cluster", "field.npy", "-k", 3, "-o", "out", *LOUD]
     result = run(*arguments)
     assert_one_line_error(result.exit_code, result.stderr)
     assert Path("out/model.npz").read_text() == "precious"
@@ -148,21 +154,21 @@ def test_a_value_for_no_data_is_masked_and_counted(cube, here):
     spoilt[0, :5] = -9999
     spoilt[3, 3, 1] = -9999
     np.save("field.npy", spoilt)
-    arguments = ["cluster", "field.npy", "-k", 2, "-o", "out", "--overwrite", *SMALL]
+    arguments = ["cluster", "field.npy", "-k", 2, "-o", "out", "--overwrite", *LOUD]
     hint = "5 pixels are -9999 in every band; if that means no data, give --nodata -9999\n"
     assert hint in run(*arguments).stdout
     result = run(*arguments, "--nodata", -9999)
-    assert "6 pixels are masked and get no label (6 of the value for no data)" in result.stdout
+    assert "6 pixels are masked and get no label (6 at the no-data value)" in result.stdout
     assert hint not in result.stdout
     assert (np.load("out/labels.npy") == 0).sum() == 6
     result = run(*arguments, "--nodata", -9999, "--crop", "0:20,4:16")
-    assert "1 pixel is masked and gets no label (1 of the value for no data)" in result.stdout
+    assert "1 pixel is masked and gets no label (1 at the no-data value)" in result.stdout
     assert hint not in run(*arguments, "--crop", "1:20,0:16").stdout
 
 
 def test_bands_may_come_first(cube, here):
     np.save("gdal.npy", np.moveaxis(cube, 2, 0))
-    result = run("cluster", "gdal.npy", "--bands-first", "-k", 3, "-o", "out", *SMALL)
+    result = run("cluster", "gdal.npy", "--bands-first", "-k", 3, "-o", "out", *LOUD)
     assert "gdal: 20 x 16 pixels, 10 bands" in result.stdout
     expected = SRDL(n_clusters=3, n_neighbors=20, n_eigenpairs=5).fit(cube).labels_
     np.testing.assert_array_equal(np.load("out/labels.npy"), expected + 1)
@@ -219,7 +225,6 @@ def test_a_published_scene_is_scored(here):
         10,
         "-o",
         "out",
-        "--quiet",
         "--no-report",
     )
     assert result.exit_code == 0, result.output
@@ -230,7 +235,7 @@ def test_a_published_scene_is_scored(here):
 
 def test_progress_goes_to_stderr_one_line_per_stage(cube, here):
     np.save("field.npy", cube)
-    result = run("cluster", "field.npy", "-k", 3, "-o", "out", *SMALL[:-1])
+    result = run("cluster", "field.npy", "-k", 3, "-o", "out", *LOUD)
     stages = re.findall(r"^ +[\d.]+ s  SRDL: (\w+)$", result.stderr, flags=re.MULTILINE)
     assert tuple(stages) == STAGES
     assert "SRDL: neighbours" not in result.stdout
@@ -240,7 +245,7 @@ def test_progress_goes_to_stderr_one_line_per_stage(cube, here):
 def test_progress_in_a_terminal_has_bars(cube, here):
     np.save("field.npy", cube)
     ours, theirs = os.openpty()
-    process = start("cluster", "field.npy", "-k", 3, "-o", "out", *SMALL[:-1], stderr=theirs)
+    process = start("cluster", "field.npy", "-k", 3, "-o", "out", *LOUD, stderr=theirs)
     os.close(theirs)
     seen = b""
     while True:
@@ -292,12 +297,12 @@ def test_without_matplotlib_the_picture_is_left_out_and_the_rest_written(cube, h
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from spectrawalk.cli import main\n"
-        f"main(['cluster', 'field.npy', '-k', '3', '-o', 'out', *{PICTURES}])"
+        f"main(['cluster', 'field.npy', '-k', '3', '-o', 'out', *{LOUD_PICTURES}])"
     )
     done = run_python(code)
     assert done.returncode == 0, done.stderr
     assert 'pip install "spectrawalk[figures]"' in done.stdout
-    expected = set(expected_results()) - {"overview.png", "report.html"}
+    expected = set(run_files([]))
     assert {file.name for file in Path("out").iterdir()} == expected
 
 
@@ -305,7 +310,7 @@ def test_without_matplotlib_the_picture_is_left_out_and_the_rest_written(cube, h
 def test_a_file_name_that_the_terminal_cannot_show_is_no_trouble(cube, here, monkeypatch):
     np.save("füld.npy", cube)
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
-    code, out, err = finish(start("cluster", "füld.npy", "-k", 3, "-o", "out", *SMALL))
+    code, out, err = finish(start("cluster", "füld.npy", "-k", 3, "-o", "out", *LOUD))
     assert code == 0, err
     assert out.startswith(r"f\xfcld: 20 x 16")
 

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 import rasterio
 from click.testing import CliRunner
+from command_line import LOUD, LOUD_PICTURES, SMALL, run_python
+from product_files import write_enmap, write_envi
 
 import spectrawalk
 from spectrawalk.cli import main
-from spectrawalk.cli.outputs import RESULTS, expected_results
+from spectrawalk.cli.scene_request import SceneRequest
 from spectrawalk.io.run_record import read_record, sha256_of
-
-SMALL = ["--neighbors", "20", "--eigenpairs", "5", "--quiet", "--no-report"]
+from spectrawalk.report.file_names import RESULTS
+from spectrawalk.report.run_folder import run_files
 
 
 @pytest.fixture
@@ -109,6 +111,65 @@ def test_an_input_that_changed_is_refused(field, cube):
     assert Path("again/labels.tif").read_bytes() == Path("out/labels.tif").read_bytes()
 
 
+def entry_of(path):
+    path = Path(path)
+    return {
+        "path": str(path.resolve()),
+        "bytes": path.stat().st_size,
+        "sha256": sha256_of(path),
+    }
+
+
+@pytest.mark.parametrize("named", ["envi.hdr", "envi.img"])
+def test_both_files_of_an_envi_image_are_in_the_record(field, cube, named):
+    write_envi(Path("envi.img"), cube)
+    write_envi(Path("mask.img"), np.ones((*cube.shape[:2], 1), dtype=np.uint8))
+    arguments = ["-k", 3, "--mask", "mask.hdr", "-o", "out", *SMALL]
+    succeed("cluster", named, *arguments)
+    other = "envi.img" if named == "envi.hdr" else "envi.hdr"
+    inputs = read_record("out/run.json")["inputs"]
+    assert inputs == [entry_of(each) for each in (named, "mask.hdr", other, "mask.img")]
+    again = ["--from-record", "out/run.json", "-o", "again", "--quiet", "--no-report"]
+    succeed("cluster", *again)
+    values = bytearray(Path("envi.img").read_bytes())
+    values[7] ^= 1
+    Path("envi.img").write_bytes(values)
+    told = refuse("cluster", *again, "--overwrite")
+    assert f"'{Path('envi.img').resolve()}' is not the file of the record" in told
+
+
+def test_a_record_from_before_names_the_header_alone(field, cube):
+    write_envi(Path("envi.img"), cube)
+    np.save("mask.npy", np.ones(cube.shape[:2], dtype=np.uint8))
+    succeed("cluster", "envi.hdr", "--mask", "mask.npy", "-k", 3, "-o", "out", *SMALL)
+    record = json.loads(Path("out/run.json").read_bytes())
+    record["inputs"] = [entry_of("envi.hdr"), entry_of("mask.npy")]
+    Path("before.json").write_text(json.dumps(record))
+    again = ["--from-record", "before.json", "-o", "again", "--quiet", "--no-report"]
+    succeed("cluster", *again)
+    assert Path("again/labels.tif").read_bytes() == Path("out/labels.tif").read_bytes()
+
+
+def test_a_header_without_its_binary_file_is_said_so(field, cube):
+    write_envi(Path("envi.img"), cube)
+    succeed("cluster", "envi.hdr", "-k", 3, "-o", "out", *SMALL)
+    Path("envi.img").unlink()
+    again = ["--from-record", "out/run.json", "-o", "again", "--quiet", "--no-report"]
+    assert "header without its binary file" in refuse("cluster", *again)
+    Path("envi.hdr").unlink()
+    assert "which the record names, does not exist" in refuse("cluster", *again)
+
+
+def test_all_files_of_an_enmap_product_are_in_the_record(tmp_path):
+    metadata = write_enmap(tmp_path)
+    for named in sorted(tmp_path.glob("*METADATA.XML")) + sorted(tmp_path.glob("*SPECTRAL_IMAGE*")):
+        files = SceneRequest(str(named)).files
+        assert len(files) == 2
+        assert {Path(file).suffix for file in files} == {".XML", ".TIF"}
+        assert files[0] == str(named)
+    assert metadata
+
+
 def test_a_mask_that_changed_is_refused(field, cube):
     mask = np.ones(cube.shape[:2], dtype=np.uint8)
     mask[:3] = 0
@@ -166,10 +227,10 @@ def test_a_repeated_run_takes_no_other_settings(field):
 
 
 def test_a_record_of_another_version_is_remarked_upon(field):
-    succeed("cluster", field, "-k", 3, "-o", "out", *SMALL)
+    succeed("cluster", field, "-k", 3, "-o", "out", *LOUD)
     record = json.loads(Path("out/run.json").read_bytes())
     Path("run.json").write_text(json.dumps(record | {"spectrawalk": "0.0.9"}))
-    told = succeed("cluster", "--from-record", "run.json", "-o", "again", "--quiet", "--no-report")
+    told = succeed("cluster", "--from-record", "run.json", "-o", "again", "--no-report")
     assert "the record is of spectrawalk 0.0.9" in told
 
 
@@ -182,15 +243,45 @@ def test_json_is_the_record_and_nothing_else(field):
 
 
 def test_a_dry_run_tells_and_writes_nothing(field):
-    told = succeed("cluster", field, "--dry-run", "-o", "out", *SMALL)
+    told = succeed("cluster", field, "--dry-run", "-o", "out", *LOUD)
     assert "field: 20 x 16 pixels, 10 bands, 320 pixels to cluster" in told
     assert "SRDL: auto clusters, window radius 8, 20 neighbours, sigma 1" in told
     assert "nothing was written; a run would write to 'out':" in told
-    assert ", ".join(expected_results()) in told.replace("\n", " ")
+    assert told.splitlines()[-1] == "  " + ", ".join(run_files([]))
     assert not Path("out").exists()
-    plan = json.loads(succeed("cluster", field, "--dry-run", "--json", *SMALL))
+    plan = json.loads(succeed("cluster", field, "--dry-run", "--json", *LOUD))
     assert plan["image"]["valid_pixels"] == 320
-    assert plan["would_write"] == expected_results()
+    assert plan["would_write"] == run_files([])
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--no-report"], ["--save-model"], ["--no-report", "--save-model"]], ids=str
+)
+def test_a_dry_run_lists_exactly_what_a_run_writes(options, field):
+    arguments = ["cluster", field, "-k", 3, "-o", "out", *options, *LOUD_PICTURES]
+    told = succeed(*arguments, "--dry-run")
+    listed = told.splitlines()[-1].strip().split(", ")
+    plan = json.loads(succeed(*arguments, "--dry-run", "--json"))
+    assert not Path("out").exists()
+    succeed(*arguments)
+    written = {file.name for file in Path("out").iterdir()}
+    assert set(listed) == set(plan["would_write"]) == written
+    assert len(listed) == len(written)
+
+
+def test_a_dry_run_does_not_promise_pictures_that_cannot_be_drawn(field):
+    arguments = [*map(str, ["cluster", field, "-k", 3, "-o", "out", *LOUD_PICTURES])]
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from spectrawalk.cli import main\n"
+        f"main({arguments} + sys.argv[1:])"
+    )
+    told = run_python(code.replace("sys.argv[1:]", "['--dry-run']")).stdout
+    assert run_python(code).returncode == 0
+    listed = told.splitlines()[-1].strip().split(", ")
+    assert set(listed) == {file.name for file in Path("out").iterdir()}
+    assert "overview.png" not in listed
+    assert "report.html" not in listed
 
 
 def test_a_dry_run_finds_what_is_wrong(field):
@@ -216,17 +307,17 @@ def test_bands_are_chosen_in_nanometres(field, cube):
         raster.write(np.moveaxis(cube, 2, 0))
         for band in range(10):
             raster.update_tags(band + 1, wavelength=str(1000 + 50 * band), wavelength_units="nm")
-    told = succeed("cluster", "field.tif", "-k", 3, "-o", "out", *SMALL)
+    told = succeed("cluster", "field.tif", "-k", 3, "-o", "out", *LOUD)
     assert "3 bands are left out: water vapour, 1350 to 1450 nm" in told
     areas = told
     record = read_record("out/run.json")
     assert record["image"]["bands"] == 7
     told = succeed(
         "cluster", "field.tif", "-k", 3, "-o", "narrow", "--wavelengths", "1000:1150",
-        "--wavelengths", "1400:1450", "--water-bands", "keep", *SMALL,
+        "--wavelengths", "1400:1450", "--water-bands", "keep", *LOUD,
     )  # fmt: skip
     assert read_record("narrow/run.json")["preparation"]["kept_bands"] == [0, 1, 2, 3, 8, 9]
-    succeed("cluster", "field.tif", "-k", 3, "-o", "all", "--no-preparation", *SMALL)
+    succeed("cluster", "field.tif", "-k", 3, "-o", "all", "--no-preparation", *LOUD)
     assert read_record("all/run.json")["image"]["bands"] == 10
     sizes = np.bincount(np.load("out/labels.npy").ravel())[1:]
     for size in sizes:

@@ -5,7 +5,7 @@ from io import StringIO
 
 import numpy as np
 from command_line import (
-    SMALL,
+    LOUD,
     run,
 )
 
@@ -13,6 +13,7 @@ import spectrawalk
 from spectrawalk import SRDL
 from spectrawalk.cli.console import BarClock, StageClock
 from spectrawalk.cli.report import describe_clusters, describe_scene
+from spectrawalk.results.result import Result
 
 
 def test_a_terminal_with_colors_shows_them(cube):
@@ -23,7 +24,7 @@ def test_a_terminal_with_colors_shows_them(cube):
     for color_system, shown in (("truecolor", True), (None, False)):
         file = StringIO()
         console = Console(file=file, force_terminal=True, color_system=color_system)
-        describe_clusters(console, scene, model)
+        describe_clusters(console, Result.of_fit(scene, model))
         assert ("\x1b[48;2;0;114;178m" in file.getvalue()) is shown
         assert "#0072b2" in file.getvalue()
 
@@ -31,7 +32,7 @@ def test_a_terminal_with_colors_shows_them(cube):
 def test_doubts_are_printed(cube, here):
     halves = np.concatenate([cube, np.zeros_like(cube), cube])
     np.save("islands.npy", halves)
-    out = run("cluster", "islands.npy", "-k", 3, "-o", "out", *SMALL).stdout
+    out = run("cluster", "islands.npy", "-k", 3, "-o", "out", *LOUD).stdout
     assert re.search(r"the graph fell into \d parts", out)
 
 

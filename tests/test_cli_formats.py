@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import rasterio
 from click.testing import CliRunner
+from command_line import LOUD, SMALL
 from product_files import (
     write_emit,
     write_envi,
@@ -20,8 +21,6 @@ from spectrawalk.cli import main
 from spectrawalk.datasets import make_scene
 from spectrawalk.estimators import load
 from spectrawalk.results.confidence import confidence_image
-
-SMALL = ["--neighbors", "20", "--eigenpairs", "5", "--quiet", "--no-report"]
 
 SIX = {
     "envi": lambda cube: write_envi(Path("field.img"), cube),
@@ -74,7 +73,7 @@ def test_a_repeated_run_finds_files_in_a_folder_too():
 def test_labels_of_an_emit_scene_are_laid_out_on_its_map():
     cube = make_scene(shape=(20, 16), n_bands=6, n_classes=3, random_state=0).cube
     write_emit(Path("emit.nc"), cube.astype(np.float32))
-    told = cluster("emit.nc", "-k", 3, "-o", "out", "--save-model", *SMALL)
+    told = cluster("emit.nc", "-k", 3, "-o", "out", "--save-model", *LOUD)
     assert "labels.npy and labels.png are in the geometry of the sensor" in told
     labels = np.load("out/labels.npy")
     assert labels.shape == (20, 16)
@@ -102,7 +101,7 @@ def test_polygons_say_where_to_look():
     polygon = {"type": "Polygon", "coordinates": [ring]}
     crs = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::32633"}}
     Path("west.geojson").write_text(json.dumps(polygon | {"crs": crs}))
-    told = cluster("field.tif", "--mask", "west.geojson", "-k", 2, "-o", "out", *SMALL)
+    told = cluster("field.tif", "--mask", "west.geojson", "-k", 2, "-o", "out", *LOUD)
     assert "200 pixels to cluster" in told
     labels = np.load("out/labels.npy")
     assert labels[:, :10].all()

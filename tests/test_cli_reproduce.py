@@ -158,10 +158,11 @@ def test_a_folder_that_cannot_be_made_is_refused(here):
 def test_benchmark_compares_methods_on_a_users_cube(here):
     result = run(
         "benchmark", "field.npy", "--ground-truth", "classes.npy", "--methods", "k-means,hnmf",
-        "--seeds", 2, "--out", "out", "--quiet",
+        "--seeds", 2, "--out", "out",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert result.stderr == ""
+    progress = r" +[\d.]+ s  benchmark: .+  \[\d/3\]"
+    assert all(re.fullmatch(progress, line) for line in result.stderr.splitlines())
     kmeans, hnmf = rows_of("out")
     assert (kmeans["method"], kmeans["scene"], kmeans["n_seeds"]) == ("k-means", "field", "2")
     assert (hnmf["method"], hnmf["n_seeds"], hnmf["n_clusters"]) == ("hnmf", "1", "3")
@@ -198,8 +199,8 @@ def test_the_number_of_clusters_can_be_given_and_a_failure_is_a_row(here):
 
 
 def test_a_users_method_joins_by_a_file(here):
-    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-    [example] = [code for code in readme.split("```") if "class Brightness" in code]
+    page = (Path(__file__).parent.parent / "docs/benchmarking.md").read_text(encoding="utf-8")
+    [example] = [code for code in page.split("```") if "class Brightness" in code]
     Path("mine.py").write_text(example.removeprefix("python"))
     arguments = ["benchmark", "field.npy", "--ground-truth", "classes.npy", "--out", "out"]
     arguments += ["--plugin", "mine.py", "--methods", "brightness,hnmf", "--seeds", 1, "--quiet"]
@@ -220,7 +221,7 @@ def test_a_users_method_joins_by_the_entry_point_of_an_installed_package(here):
         "[spectrawalk.methods]\nbrightness = brightness:Brightness\n"
     )
     arguments = ["benchmark", "field.npy", "--ground-truth", "classes.npy", "--out", "out"]
-    arguments += ["--methods", "brightness", "--seeds", 1, "--quiet"]
+    arguments += ["--methods", "brightness", "--seeds", 1]
     code, out, err = finish(start(*arguments, path=[site]))
     assert code == 0, err
     [row] = rows_of("out")
@@ -294,7 +295,7 @@ def test_the_table_has_the_papers_figures_and_comes_out_the_same(here):
 def test_a_scene_that_is_not_at_hand_is_named_and_left_out(here):
     nowhere = {"SPECTRAWALK_DATA": str(here / "empty"), "XDG_CACHE_HOME": str(here / "cache")}
     arguments = ["reproduce", "table", "--methods", "hnmf", "--out", "out"]
-    arguments += ["--seeds", 1, "--quiet"]
+    arguments += ["--seeds", 1]
     both = ["--scenes", "indian-pines-subset,ksc-subset"]
     code, out, err = finish(start(*arguments, *both, env=nowhere))
     assert code == 0, err
@@ -309,9 +310,7 @@ def test_a_scene_that_is_not_at_hand_is_named_and_left_out(here):
 
 
 def test_readings_are_listed_and_summed_up(here):
-    result = run(
-        "reproduce", "readings", "--scenes", "indian-pines-subset", "--out", "out", "--quiet"
-    )
+    result = run("reproduce", "readings", "--scenes", "indian-pines-subset", "--out", "out")
     assert result.exit_code == 0, result.output
     with Path("out/readings.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

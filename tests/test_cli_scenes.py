@@ -1,6 +1,8 @@
 """The commands ``inspect`` and ``convert``."""
 
+import ast
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +18,10 @@ from product_files import (
     write_prisma,
 )
 
-from spectrawalk import read_scene
+import spectrawalk
+from spectrawalk import Scene, read_scene
 from spectrawalk.cli import main
+from spectrawalk.io.scene_writers import write_scene
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +49,7 @@ def test_inspect_tells_what_is_there():
         bbl=[1, 0, 0, 1, 1, 0],
         map_info="{UTM, 1, 1, 500000, 4000000, 30, 30, 33, North, WGS-84, units=Meters}",
     )
-    result = run("inspect", "field.hdr", "--quiet")
+    result = run("inspect", "field.hdr")
     assert result.exit_code == 0
     for line in (
         "format       ENVI file",
@@ -86,12 +90,12 @@ def test_inspect_takes_the_options_of_cluster():
 @pytest.mark.parametrize("target", ["out.tif", "out.hdr", "out.zarr", "out.mat", "out.npy"])
 def test_convert_writes_what_the_extension_says(target):
     write_geotiff(Path("field.tif"))
-    result = run("convert", "field.tif", target, "--quiet")
+    result = run("convert", "field.tif", target)
     assert result.exit_code == 0
     assert target in result.stdout.splitlines()
     variable = {"variable": "cube"} if target == "out.mat" else {}
     np.testing.assert_array_equal(read_scene(target, **variable).cube, CUBE)
-    assert "exists" in refused("convert", "field.tif", target, "--quiet")
+    assert "exists" in refused("convert", "field.tif", target)
     assert run("convert", "field.tif", target, "--overwrite", "--crop", "1:3,0:2").exit_code == 0
     np.testing.assert_array_equal(read_scene(target, **variable).cube, CUBE[1:3, :2])
 
@@ -153,3 +157,47 @@ def test_convert_to_places_that_cannot_be():
     np.save("field.npy", CUBE)
     assert "end in .tif" in refused("convert", "field.npy", "out.doc", "--quiet")
     assert "no folder" in refused("convert", "field.npy", "gone/out.tif", "--quiet")
+
+
+def test_wavelengths_in_micrometres_are_given_back_in_nanometres():
+    write_scene("field.tif", Scene(CUBE, wavelengths=WAVELENGTHS))
+    told = refused("inspect", "field.tif", "--wavelengths", "0.45:0.9", "--quiet")
+    assert told == (
+        "Error: --wavelengths holds 0.45:0.9, which looks like micrometres; give nanometres: "
+        "450:900."
+    )
+    assert run("inspect", "field.tif", "--wavelengths", "450:900", "--quiet").exit_code == 0
+
+
+class TestErrorsNameOptions:
+    """The library speaks of parameters, the command line of its options."""
+
+    def test_overwrite(self):
+        np.save("field.npy", CUBE)
+        Path("field.tif").touch()
+        told = refused("convert", "field.npy", "field.tif", "--quiet")
+        assert told == "Error: 'field.tif' exists; give another name, or set --overwrite."
+
+    def test_options_for_arrays(self):
+        write_geotiff(Path("field.tif"))
+        told = refused("inspect", "field.tif", "--variable", "x", "--quiet")
+        assert told == (
+            "Error: 'field.tif' is a GeoTIFF file, which has no named arrays; do not give "
+            "--variable."
+        )
+        told = refused("inspect", "field.tif", "--bands-first", "--quiet")
+        assert told == (
+            "Error: 'field.tif' is a GeoTIFF file, which knows the order of its axes; do not give "
+            "--bands-first."
+        )
+
+    def test_no_library_text_names_an_option(self):
+        """The names of options belong to the command line alone."""
+        source = Path(spectrawalk.__file__).parent
+        option = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+        for folder in ("io", "scene", "prepare", "datasets"):
+            for file in (source / folder).glob("*.py"):
+                tree = ast.parse(file.read_text(encoding="utf-8"))
+                for text in (each for each in ast.walk(tree) if isinstance(each, ast.Constant)):
+                    if isinstance(text.value, str) and "spectrawalk cluster" not in text.value:
+                        assert not option.search(text.value), f"{file.name}: {text.value}"

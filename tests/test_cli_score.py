@@ -11,7 +11,10 @@ from click.testing import CliRunner
 
 from spectrawalk import score
 from spectrawalk.cli import main
+from spectrawalk.datasets import make_scene
+from spectrawalk.io.envi_map import envi_map_files
 from spectrawalk.io.geotiff_map import write_map
+from spectrawalk.io.run_record import sha256_of
 from spectrawalk.results.cluster_map import ClusterMap
 
 UTM = rasterio.CRS.from_epsg(32616).to_wkt()
@@ -94,3 +97,85 @@ def test_maps_that_do_not_fit_are_refused():
     assert "missing.npy" in refuse("labels.npy", "missing.npy")
     Path("text.npy").write_text("no array")
     assert "text.npy" in refuse("text.npy", "truth.npy")
+
+
+def test_errors_name_the_option_of_the_file_at_fault():
+    scipy.io.savemat("several.mat", {"a": TRUTH, "b": LABELS})
+    assert "choose one with --truth-variable." in refuse("labels.npy", "several.mat")
+    assert "choose one with --map-variable." in refuse("several.mat", "truth.npy")
+    told = refuse("labels.npy", "truth.npy", "--truth-variable", "x")
+    assert "do not give --truth-variable." in told
+
+
+class TestExchangedFiles:
+    """Map and ground truth the wrong way round give low scores that nobody would doubt."""
+
+    @pytest.fixture
+    def scene(self):
+        scene = make_scene((40, 40), n_bands=8, n_classes=4, random_state=0)
+        sparse = np.random.default_rng(0).random((40, 40)) < 0.4
+        return scene.ground_truth * sparse, scene.ground_truth % 4 + 1
+
+    def warned(self, *files):
+        result = run(*files)
+        assert result.exit_code == 0, result.output
+        assert json.loads(run(*files, "--json").stdout)["n_pixels"]
+        return result.stderr
+
+    @pytest.mark.parametrize("written", ["labels.tif", "map.hdr", "map.dat", "out/labels.npy"])
+    def test_a_map_that_spectrawalk_wrote_is_no_ground_truth(self, scene, written):
+        truth, labels = scene
+        cluster_map = ClusterMap(labels - 1, 4, UTM, PLACE)
+        write_map("labels.tif", cluster_map)
+        for name, content in envi_map_files("map", cluster_map, "a map").items():
+            Path(name).write_bytes(content)
+        Path("out").mkdir()
+        np.save("out/labels.npy", labels)
+        record = {"outputs": {"labels.npy": sha256_of("out/labels.npy")}}
+        Path("out/run.json").write_text(json.dumps(record))
+        np.save("truth.npy", truth)
+        assert self.warned(written, "truth.npy") == ""
+        assert self.warned("truth.npy", written) == (
+            f"Warning: '{written}' is a map of clusters that spectrawalk wrote, but stands second, "
+            "where the ground truth belongs; exchange the two files.\n"
+        )
+        assert self.warned(written, written) == ""  # how far two maps agree is a fair question
+
+    def test_a_file_that_only_has_the_name(self, scene):
+        truth, labels = scene
+        Path("out").mkdir()
+        np.save("out/labels.npy", truth)
+        np.save("map.npy", labels)
+        for record in ('{"outputs": {"labels.npy": "0"}}', "[]", "no JSON", '{"outputs": 3}'):
+            Path("out/run.json").write_text(record)
+            assert self.warned("map.npy", "out/labels.npy") == ""
+
+    def test_plain_arrays(self, scene):
+        truth, labels = scene
+        np.save("truth.npy", truth)
+        np.save("map.npy", labels)
+        assert self.warned("map.npy", "truth.npy") == ""
+        known = int((truth > 0).sum())
+        assert self.warned("truth.npy", "map.npy") == (
+            f"Warning: {1600 - known:,} of 1,600 pixels with a class in 'map.npy' have no cluster "
+            "in 'truth.npy' and count as wrong; if 'truth.npy' is the ground truth, exchange the "
+            "two files, and OA is 1.000 in place of "
+            f"{known / 1600:.3f}.\n"
+        )
+
+    def test_ordinary_input_brings_no_warning(self, scene):
+        truth, labels = scene
+        np.save("sparse.npy", truth)
+        np.save("dense.npy", labels)
+        few = labels.copy()
+        few[:2] = 0  # some pixels without data
+        np.save("few.npy", few)
+        half = labels.copy()
+        half[:20] = 0  # half of the scene was masked
+        np.save("half.npy", half)
+        random = np.random.default_rng(1).integers(1, 40, (40, 40))
+        np.save("random.npy", random)
+        for map_file in ("dense.npy", "few.npy", "half.npy", "random.npy"):
+            assert self.warned(map_file, "sparse.npy") == "", map_file
+        for map_file in ("dense.npy", "few.npy", "random.npy"):
+            assert self.warned(map_file, "dense.npy") == "", map_file

@@ -19,6 +19,8 @@ from spectrawalk.datasets import load_scene, lookup, registry, scene_names
 from spectrawalk.datasets.lookup import find_file, find_local_file
 from spectrawalk.datasets.registry import Origin, SceneFile
 from spectrawalk.errors import FileError, SceneNotFoundError
+from spectrawalk.prepare.bands import prepare_scene
+from spectrawalk.scene.georeference import crs_name
 
 CUBE = np.random.default_rng(0).integers(1, 900, size=(6, 5, 4)).astype(np.int16)
 TRUTH = np.tile(np.array([0, 1, 10, 13, 14], dtype=np.uint8), (6, 1))
@@ -70,6 +72,64 @@ def test_salinas_a(salinas_a):
 
 
 @pytest.mark.scene
+def test_enmap_potsdam_north(enmap_potsdam_north):
+    scene = enmap_potsdam_north
+    assert scene.name == "enmap-potsdam-north"
+    assert scene.cube.shape == (64, 96, 224)
+    assert scene.cube.dtype == np.float32
+    assert scene.n_valid == 64 * 96
+    assert class_counts(scene) == {1: 113, 2: 295, 3: 1226, 4: 806, 5: 45}
+    assert scene.class_names == {}  # the file of the classes names none
+    assert scene.class_name(3) == "class 3"
+    assert crs_name(scene.crs) == "WGS 84 / UTM zone 33N"
+    assert scene.transform == (30.0, 0.0, 364095.0, 0.0, -30.0, 5809965.0)
+    np.testing.assert_allclose(
+        scene.wavelengths[[0, 90, 91, 223]], [418.24, 993.083, 902.257, 2445.53]
+    )
+    np.testing.assert_allclose(scene.fwhm[[0, 223]], [6.99561, 7.1581])
+    assert np.flatnonzero(~scene.good_bands).tolist() == list(range(129, 135))
+    assert scene.metadata["nodata"] == -32768
+    assert np.isin(scene.cube[:, :, ~scene.good_bands], -32768).all()
+
+
+@pytest.mark.scene
+def test_enmap_potsdam_north_is_prepared(enmap_potsdam_north):
+    """Both detectors, bad bands and water vapour, as they are in a real file."""
+    prepared, preparation = prepare_scene(enmap_potsdam_north)
+    dropped = {step.name: len(step.bands) for step in preparation.steps if step.bands}
+    assert dropped == {"drop_bad_bands": 6, "drop_water_bands": 2, "overlap": 9}
+    assert prepared.n_valid == 64 * 96
+    assert (np.diff(prepared.wavelengths) > 0).all()
+    assert prepared.band_numbers[[0, -1]].tolist() == [1, 224]
+
+
+def test_enmap_potsdam_north_where_it_is_not_at_hand(bare_machine):
+    with pytest.raises(SceneNotFoundError) as caught:
+        load_scene("enmap-potsdam-north")
+    told = str(caught.value)
+    assert told.startswith("scene 'enmap-potsdam-north' is not on this machine; ")
+    assert "cube.tif and landcover.tif are a piece of enmap_potsdam.tif" in told
+    assert "and are not offered for download; put copies of them into '" in told
+    assert "SPECTRAWALK_DATA" in told
+
+
+def test_another_file_of_a_common_name_is_not_taken_for_it(bare_machine, monkeypatch):
+    (bare_machine / "cube.tif").write_bytes(b"II*\0")
+    monkeypatch.setenv("SPECTRAWALK_DATA", str(bare_machine))
+    with pytest.raises(SceneNotFoundError, match="is not on this machine"):
+        load_scene("enmap-potsdam-north")
+
+
+def test_a_changed_file_of_a_scene_is_refused(bare_machine, monkeypatch):
+    folder = bare_machine / "data" / "enmap-potsdam-north"
+    folder.mkdir(parents=True)
+    (folder / "cube.tif").write_bytes(b"II*\0")
+    monkeypatch.setenv("SPECTRAWALK_DATA", str(folder.parent))
+    with pytest.raises(FileError, match=r"cube\.tif' is not the published file.*c393a547fc93"):
+        load_scene("enmap-potsdam-north")
+
+
+@pytest.mark.scene
 def test_samson(samson):
     assert samson.name == "samson"
     assert samson.cube.shape == (95, 95, 156)
@@ -106,7 +166,7 @@ def test_ksc_labelled(ksc_labelled):
 
 
 def test_unknown_names_list_the_known_ones():
-    assert len(scene_names()) == 6
+    assert len(scene_names()) == 7
     with pytest.raises(SceneNotFoundError, match=r"no scene 'pavia'; .*indian-pines, .*ksc-subset"):
         load_scene("pavia")
 

@@ -20,10 +20,10 @@ def windowed(shape=(40, 40), k=20, radius=4, connect=True, **options):
     """The graph of a synthetic scene."""
     pixels = take_pixels(make_scene(shape, n_bands=20, **options))
     X = normalize_spectra(pixels.spectra, "pixel")
-    index, d2 = neighbors.window_neighbors(X, pixels.mask, k, radius)
+    index, d2 = neighbors.window_neighbors(X, pixels.grid.mask, k, radius)
     scales = graph.local_scales(d2, 1.0)
     W = graph.weight_matrix(index, d2, scales)
-    return bridge_components(W, X, pixels.mask, scales, radius)[0] if connect else W
+    return bridge_components(W, X, pixels.grid.mask, scales, radius)[0] if connect else W
 
 
 def ring(n):
@@ -190,7 +190,7 @@ def test_directed_pairs_are_those_of_a_dense_solver(size):
     """Dense below the switch, iterative above it; the graph itself is not symmetric."""
     pixels = take_pixels(make_scene((30, size // 30), n_bands=20))
     X = normalize_spectra(pixels.spectra, "pixel")
-    index, d2 = neighbors.window_neighbors(X, pixels.mask, 20, 6)
+    index, d2 = neighbors.window_neighbors(X, pixels.grid.mask, 20, 6)
     W = graph.weight_matrix(index, d2, np.ones(len(X)), symmetrize=None)
     assert abs(W - W.T).max() > 0
     values, vectors = leading_eigenpairs(W, 6, symmetric=False)
@@ -210,9 +210,9 @@ def test_directed_graphs_with_several_ends_miss_no_pair(k):
     """Few neighbours leave parts from which no way leads out, each with an eigenvalue 1."""
     pixels = take_pixels(make_scene((30, 30), n_bands=20, noise=0.05))
     X = normalize_spectra(pixels.spectra, "pixel")
-    index, d2 = neighbors.window_neighbors(X, pixels.mask, k, 6)
+    index, d2 = neighbors.window_neighbors(X, pixels.grid.mask, k, 6)
     W = graph.weight_matrix(index, d2, np.ones(len(X)), symmetrize=None)
-    W, _ = bridge_components(W, X, pixels.mask, np.ones(len(X)), 6)
+    W, _ = bridge_components(W, X, pixels.grid.mask, np.ones(len(X)), 6)
     exact = exact_moduli(W)
     if k == 2:
         assert exact[1] > 1 - 1e-9

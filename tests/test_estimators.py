@@ -181,8 +181,8 @@ class TestResults:
         model.coordinates_ = np.array([[0.05], [0.0], [0.3]])
         model._ranking = density_ranking(density)
         model._parent, rho = modes.nearest_denser(model.coordinates_, model._ranking)
-        model.mode_score_ = density * rho
-        assert model.mode_score_[1] == model.mode_score_[2]
+        model.density_, model.rho_ = density, rho
+        assert (density * rho)[1] == (density * rho)[2]
         _, [mode] = model._label(1)
         assert mode == 2
 

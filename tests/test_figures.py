@@ -8,7 +8,9 @@ from spectrawalk import DL, SRDL, Scene, score
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import FileError, MissingDependencyError
 from spectrawalk.report import figures
+from spectrawalk.results.components import first_component
 from spectrawalk.results.palette import NO_DATA, class_colors, cluster_colors
+from spectrawalk.results.result import Result
 
 pytest.importorskip("matplotlib")
 
@@ -31,6 +33,10 @@ def scene():
 @pytest.fixture(scope="module")
 def model(scene):
     return SRDL(n_clusters=3, n_neighbors=20, n_eigenpairs=5).fit(scene)
+
+
+def overview(scene, model):
+    return figures.overview(Result.of_fit(scene, model))
 
 
 def titled(figure, text):
@@ -102,18 +108,18 @@ def assert_all_in_its_place(figure):
 )
 @pytest.mark.parametrize("truth", [True, False])
 def test_nothing_overlaps_or_leaves_the_page(shape, n_clusters, truth):
-    figure = figures.overview(*made_up(shape, n_clusters, truth=truth))
+    figure = overview(*made_up(shape, n_clusters, truth=truth))
     assert_all_in_its_place(figure)
 
 
 def test_a_long_legend_is_cut():
-    figure = figures.overview(*made_up((40, 40), 70, truth=False))
+    figure = overview(*made_up((40, 40), 70, truth=False))
     assert texts_of_legend(figure)[-1] == "and 22 more"
 
 
 def test_maps_show_truth_and_labels_in_the_same_colors(scene, model):
     scores = score(scene.ground_truth, model.labels_)
-    figure = figures.overview(scene, model, scores=scores)
+    figure = overview(scene, model)
     colors = cluster_colors(3)
     labels = drawn_image(figure, "3 clusters")
     truth = drawn_image(figure, "Ground truth")
@@ -127,7 +133,7 @@ def test_a_class_without_a_cluster_is_named(scene, model):
     truth = scene.ground_truth.copy()
     truth[-1, -1] = 9
     changed = Scene(scene.cube, mask=scene.mask, ground_truth=truth)
-    figure = figures.overview(changed, model)
+    figure = overview(changed, model)
     assert "class without a cluster:  class 9" in texts_of_legend(figure)
     matching = score(truth, model.labels_).matching
     expected = class_colors([1, 2, 3, 9], matching, 3)[9]
@@ -135,7 +141,7 @@ def test_a_class_without_a_cluster_is_named(scene, model):
 
 
 def test_the_legend_tells_number_share_and_class(scene, model):
-    texts = texts_of_legend(figures.overview(scene, model))
+    texts = texts_of_legend(overview(scene, model))
     sizes = np.bincount(model.labels_[scene.mask])
     assert [text.replace(",", "").split()[:2] for text in texts[:3]] == [
         [f"{cluster + 1}:", f"{size / sizes.sum():.1%}"] for cluster, size in enumerate(sizes)
@@ -147,20 +153,20 @@ def test_the_legend_tells_number_share_and_class(scene, model):
 def test_without_ground_truth_there_is_no_such_panel(scene, model):
     for truth in (None, np.zeros(scene.shape, dtype=int)):
         bare = Scene(scene.cube, mask=scene.mask, ground_truth=truth)
-        figure = figures.overview(bare, model)
+        figure = overview(bare, model)
         assert "Ground truth" not in [ax.get_title() for ax in figure.axes]
         assert "OA" not in figure._suptitle.get_text()
 
 
 def test_the_modes_are_numbered_where_they_are(scene, model):
-    ax = titled(figures.overview(scene, model), "modes")
+    ax = titled(overview(scene, model), "modes")
     marked = {text.get_text(): text.xy for text in ax.texts}
     rows, cols = np.unravel_index(model.modes_, scene.shape)
     assert marked == {str(c + 1): (cols[c], rows[c]) for c in range(3)}
 
 
 def test_the_curve_falls_and_marks_the_modes(scene, model):
-    ax = titled(figures.overview(scene, model), "D_t")
+    ax = titled(overview(scene, model), "D_t")
     curve = ax.lines[0].get_ydata()
     assert len(curve) == 30
     assert (np.diff(curve) <= 0).all()
@@ -172,15 +178,15 @@ def test_the_curve_falls_and_marks_the_modes(scene, model):
 
 def test_an_automatic_number_of_clusters_is_said_to_be_one(scene):
     model = DL(n_neighbors=20, n_eigenpairs=5).fit(scene)
-    ax = titled(figures.overview(scene, model), "D_t")
+    ax = titled(overview(scene, model), "D_t")
     assert ax.get_legend().get_texts()[0].get_text().endswith("the largest drop from 2 to 30")
 
 
 def test_spectra_are_drawn_over_wavelengths_if_known(scene, model):
-    ax = titled(figures.overview(scene, model), "Mean spectra")
+    ax = titled(overview(scene, model), "Mean spectra")
     assert ax.get_xlabel() == "wavelength (nm)"
     bare = Scene(scene.cube, mask=scene.mask)
-    ax = titled(figures.overview(bare, model), "Mean spectra")
+    ax = titled(overview(bare, model), "Mean spectra")
     assert ax.get_xlabel() == "band number"
     means = {tuple(line.get_ydata()) for line in ax.lines}
     assert means == {tuple(scene.cube[model.labels_ == c].mean(axis=0)) for c in range(3)}
@@ -189,14 +195,14 @@ def test_spectra_are_drawn_over_wavelengths_if_known(scene, model):
 def test_no_line_crosses_removed_bands(scene, model):
     wavelengths = np.r_[400:460:10, 900:960:10].astype(float)
     gapped = Scene(scene.cube, mask=scene.mask, wavelengths=wavelengths)
-    ax = titled(figures.overview(gapped, model), "Mean spectra")
+    ax = titled(overview(gapped, model), "Mean spectra")
     assert len(ax.lines) == 6
     assert all(np.ptp(line.get_xdata()) == 50 for line in ax.lines)
 
 
 def test_a_noisy_band_or_a_few_odd_pixels_do_not_flatten_the_spectra():
     scene, model = made_up((40, 40), 3, n_bands=100)
-    calm = titled(figures.overview(scene, model), "Mean spectra")
+    calm = titled(overview(scene, model), "Mean spectra")
     assert "cut off" not in calm.get_title()
     noisy_band = scene.cube.copy()
     noisy_band[:, :, 50] += 1000
@@ -207,7 +213,7 @@ def test_a_noisy_band_or_a_few_odd_pixels_do_not_flatten_the_spectra():
     with_odd = SimpleNamespace(**vars(model) | {"labels_": labels, "n_clusters_": 4})
     with_odd.modes_ = np.r_[100, model.modes_[1:], 0]
     for cube, fitted in ((noisy_band, model), (odd, with_odd)):
-        ax = titled(figures.overview(Scene(cube), fitted), "Mean spectra")
+        ax = titled(overview(Scene(cube), fitted), "Mean spectra")
         assert np.ptp(ax.get_ylim()) < 1.5 * np.ptp(calm.get_ylim())
         assert ax.get_title().endswith("(extremes cut off)")
 
@@ -216,7 +222,7 @@ def test_spectra_that_are_nearly_all_the_same_are_drawn_whole():
     scene, model = made_up((10, 10), 1, n_bands=100)
     cube = np.ones_like(scene.cube)
     cube[:, :, 3] = 2
-    ax = titled(figures.overview(Scene(cube), model), "Mean spectra")
+    ax = titled(overview(Scene(cube), model), "Mean spectra")
     low, high = ax.get_ylim()
     assert low < 1
     assert high > 2
@@ -238,19 +244,19 @@ def test_any_name_can_be_drawn(name, scene, model, tmp_path):
         scene.cube, mask=scene.mask, name=name, ground_truth=scene.ground_truth,
         class_names={1: name},
     )  # fmt: skip
-    figure = figures.overview(called, model)
+    figure = overview(called, model)
     assert_all_in_its_place(figure)
     figures.save_figure(figure, tmp_path / "overview.png")
 
 
 def test_a_name_with_dollars_is_drawn_as_it_is(scene, model):
     called = Scene(scene.cube, mask=scene.mask, name="from $a to $b")
-    assert figures.overview(called, model)._suptitle.get_text().startswith("from $a to $b: SRDL")
+    assert overview(called, model)._suptitle.get_text().startswith("from $a to $b: SRDL")
 
 
 def test_the_picture_says_how_it_was_made(scene):
     model = SRDL(n_neighbors=20, radius=5, sigma=0.5).fit(scene)
-    _, small_print = figures.overview(scene, model).texts
+    _, small_print = overview(scene, model).texts
     assert " ".join(small_print.get_text().split()) == (
         f"SRDL: {model.n_clusters_} clusters (auto), window radius 5, 20 neighbours, sigma 0.5, "
         f"symmetric graph, {len(model.eigenvalues_)} eigenpairs (auto), time 30, "
@@ -260,7 +266,7 @@ def test_the_picture_says_how_it_was_made(scene):
 
 def test_the_maps_of_a_crop_count_as_the_scene_does(scene, model):
     part = Scene(scene.cube, mask=scene.mask, metadata={"crop": ((100, 124), (50, 66))})
-    figure = figures.overview(part, model)
+    figure = overview(part, model)
     for ax in (titled(figure, "3 clusters"), titled(figure, "modes")):
         assert ax.get_xlim() == (49.5, 65.5)
         assert ax.get_ylim() == (123.5, 99.5)
@@ -285,15 +291,15 @@ def test_numbers_stand_out_from_their_discs():
 def test_masked_pixels_may_hold_anything(scene, model):
     cube = scene.cube.astype(float)
     cube[~scene.mask] = np.nan
-    clean = drawn_image(figures.overview(scene, model), "principal")
-    spoilt = drawn_image(figures.overview(Scene(cube, mask=scene.mask), model), "principal")
+    clean = drawn_image(overview(scene, model), "principal")
+    spoilt = drawn_image(overview(Scene(cube, mask=scene.mask), model), "principal")
     np.testing.assert_array_equal(clean[scene.mask], spoilt[scene.mask])
 
 
 def test_the_principal_component_is_that_of_scikit_learn(scene):
     from sklearn.decomposition import PCA
 
-    found = figures.principal_component(scene)
+    found = first_component(scene)
     expected = PCA(1).fit_transform(scene.cube[scene.mask])[:, 0]
     sign = np.sign(expected @ found[scene.mask])
     np.testing.assert_allclose(found[scene.mask], sign * expected, atol=1e-9)
@@ -302,7 +308,7 @@ def test_the_principal_component_is_that_of_scikit_learn(scene):
 
 def test_a_saved_figure_is_a_png_of_150_dpi(scene, model, tmp_path):
     path = tmp_path / "overview.png"
-    figures.save_figure(figures.overview(scene, model), path)
+    figures.save_figure(overview(scene, model), path)
     with Image.open(path) as picture:
         assert picture.format == "PNG"
         assert picture.width == 1800
@@ -312,14 +318,14 @@ def test_a_saved_figure_is_a_png_of_150_dpi(scene, model, tmp_path):
 
 def test_a_figure_that_cannot_be_saved_leaves_nothing(scene, model, tmp_path):
     with pytest.raises(FileError, match="nowhere"):
-        figures.save_figure(figures.overview(scene, model), tmp_path / "nowhere" / "a.png")
+        figures.save_figure(overview(scene, model), tmp_path / "nowhere" / "a.png")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_drawing_leaves_pyplot_alone(scene, model):
     import sys
 
-    figures.overview(scene, model)
+    overview(scene, model)
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or pyplot.get_fignums() == []
 
@@ -329,7 +335,7 @@ def test_without_matplotlib_the_message_says_what_to_install(scene, model, monke
 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingDependencyError, match=r"pip install \"spectrawalk\[figures\]\""):
-        figures.overview(scene, model)
+        overview(scene, model)
 
 
 def test_the_peak_of_healthy_plants_is_drawn_whole():
@@ -337,6 +343,6 @@ def test_the_peak_of_healthy_plants_is_drawn_whole():
     scene, model = made_up((40, 40), 3, n_bands=100)
     cube = scene.cube.copy()
     cube[:, :, 20:22] *= 3
-    ax = titled(figures.overview(Scene(cube), model), "Mean spectra")
+    ax = titled(overview(Scene(cube), model), "Mean spectra")
     assert "cut off" not in ax.get_title()
     assert ax.get_ylim()[1] >= cube[:, :, 20].mean()

@@ -138,9 +138,9 @@ def test_limited_search_is_nearly_exact():
 
 @pytest.mark.slow
 def test_the_search_gives_its_memory_back():
-    """Queues that grew inside the parallel loop once took 13 GB here."""
+    """Queues that grew inside a loop over the pixels once took 13 GB here."""
     code = (
-        "import numpy, resource; from spectrawalk import graph;"
+        "import numpy, resource; from spectrawalk.srdl import neighbors;"
         "X = numpy.random.default_rng(0).normal(size=(60_000, 30));"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
         "neighbors.global_neighbors(X, 100, budget=2000);"

@@ -4,14 +4,16 @@ import os
 import subprocess
 import sys
 
-import numba
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from spectrawalk import DL, DLSS, SRDL
+from spectrawalk import DL, DLSS, SRDL, threads
 from spectrawalk.datasets import make_scene
+from spectrawalk.kernels import blocks as kernel_blocks
+from spectrawalk.kernels import selection
+from spectrawalk.srdl import eigensolver, graph, modes, neighbors
 
 SMALL = {"n_clusters": 3, "n_neighbors": 20, "n_eigenpairs": 6}
 
@@ -21,10 +23,39 @@ def small(**options):
 
 
 class TestThreads:
-    def test_runs_and_threads(self):
-        """The same bytes on 1 and 2 threads, and in a new process."""
+    @pytest.mark.parametrize(
+        "model", [SRDL(), DLSS(n_clusters=4, symmetrize=None), DL(n_clusters=4)], ids=str
+    )
+    def test_one_two_and_five_threads(self, model):
+        """The same bytes whatever the number of threads, on a machine with any number of cores."""
+        scene = make_scene((40, 40), n_bands=40, random_state=3)
+        outputs = []
+        for number in (1, 2, 5):
+            with threads.limit(number):
+                fit = model.fit(scene)
+                found = (fit.labels_, fit.mode_score_, fit.coordinates_, fit.predict(scene))
+            outputs.append(b"".join(array.tobytes() for array in found))
+        assert len(outputs[0]) > 10_000
+        assert outputs[0] == outputs[1] == outputs[2]
+
+    def test_blocks_are_shared_among_that_many_threads(self, monkeypatch):
+        """So that the test above tests something."""
+        shared = []
+
+        def run_blocks(function, blocks, number=None):
+            shared.append(min(number or threads.count(), len(blocks)))
+            return threads.run_blocks(function, blocks, number)
+
+        for module in (kernel_blocks, selection, eigensolver, graph, modes, neighbors):
+            monkeypatch.setattr(module, "run_blocks", run_blocks)
+        with threads.limit(5):
+            SRDL().fit(make_scene((60, 60), n_bands=40, random_state=3))
+        assert shared.count(5) > 20
+
+    def test_another_process_and_threads_of_libraries(self):
+        """The same bytes in a new process, where BLAS and OpenMP have 1 or 2 threads."""
         code = (
-            "import numba, numpy as np, sys; numba.set_num_threads(int(sys.argv[1]));"
+            "import sys;"
             "from spectrawalk import SRDL, DLSS;"
             "from spectrawalk.datasets import make_scene;"
             "scene = make_scene((40, 40), n_bands=40, random_state=3);"
@@ -33,17 +64,14 @@ class TestThreads:
             "a.tobytes() for f in fits for a in (f.labels_, f.mode_score_, f.coordinates_)))"
         )
         outputs = []
-        for threads in ("1", "2"):
+        for number in ("1", "2"):
             environment = os.environ | {
-                "NUMBA_NUM_THREADS": "2",
-                "OPENBLAS_NUM_THREADS": threads,
-                "OMP_NUM_THREADS": threads,
+                "SPECTRAWALK_THREADS": number,
+                "OPENBLAS_NUM_THREADS": number,
+                "OMP_NUM_THREADS": number,
             }
             done = subprocess.run(
-                [sys.executable, "-c", code, threads],
-                capture_output=True,
-                env=environment,
-                check=True,
+                [sys.executable, "-c", code], capture_output=True, env=environment, check=True
             )
             outputs.append(done.stdout)
         assert len(outputs[0]) > 10_000
@@ -55,13 +83,8 @@ class TestThreads:
         """Above 400 pixels, where eigenpairs are iterated."""
         scene = make_scene((22, 20), n_bands=20, random_state=seed)
         model = small(random_state=seed, symmetrize=symmetrize).fit(scene)
-        threads = numba.get_num_threads()
-        try:
-            numba.set_num_threads(1)
-            with threadpool_limits(limits=1):
-                again = small(random_state=None, symmetrize=symmetrize).fit(scene)
-        finally:
-            numba.set_num_threads(threads)
+        with threads.limit(1), threadpool_limits(limits=1):
+            again = small(random_state=None, symmetrize=symmetrize).fit(scene)
         assert model.labels_.tobytes() == again.labels_.tobytes()
         assert model.coordinates_.tobytes() == again.coordinates_.tobytes()
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import rasterio
+from click.testing import CliRunner
 from product_files import (
     COLS,
     CUBE,
@@ -15,9 +16,10 @@ from product_files import (
 )
 
 from spectrawalk import read_scene
+from spectrawalk.cli import main
 from spectrawalk.errors import FileError
 from spectrawalk.io import read_ground_truth
-from spectrawalk.scene.georeference import parse_map_info
+from spectrawalk.scene.georeference import crs_name, parse_map_info
 
 ENVI_TYPES = ["u1", "i2", "i4", "f4", "f8", "u2", "u4", "i8", "u8"]
 
@@ -125,8 +127,8 @@ def test_envi_coordinate_system_string_goes_before_map_info(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("samples = 5", "samples = 500000000000", r"has 420 bytes .* promises"),
-        ("bands = 6", "bands = 5", r"has 420 bytes .* promises 350"),
+        ("samples = 5", "samples = 500000000000", r"has 420 bytes .* declares"),
+        ("bands = 6", "bands = 5", r"has 420 bytes .* declares 350"),
         ("bands = 6", "bands = -6", r"'bands = -6', where a whole number of at least 1"),
         ("bands = 6", "", r"has no 'bands'"),
         ("bands = 6", "bands = " + "9" * 5000, r"where a whole number"),
@@ -156,7 +158,7 @@ def test_envi_pairs_that_are_none(tmp_path):
         read_scene(header)
     with pytest.raises(FileError, match=r"there is no 'other\.hdr' beside it"):
         read_scene(tmp_path / "other.img")
-    with pytest.raises(FileError, match="needs no --variable"):
+    with pytest.raises(FileError, match="do not give `variable`"):
         read_scene(write_envi(tmp_path / "t.img"), variable="x")
 
 
@@ -166,3 +168,40 @@ def test_envi_classification_is_ground_truth(tmp_path):
     np.testing.assert_array_equal(read_ground_truth(header), classes)
     with pytest.raises(FileError, match="has 6 bands where a single one is needed"):
         read_ground_truth(write_envi(tmp_path / "cube.img"))
+
+
+@pytest.mark.scene
+def test_a_file_that_the_makers_of_a_sensor_wrote(aviris_ng_file):
+    """AVIRIS-NG: a rotated map, bands called bad, and a value for no data that no field names."""
+    scene = read_scene(aviris_ng_file)
+    assert scene.cube.shape == (10, 10, 432)
+    assert scene.cube.dtype == np.float32
+    assert scene.metadata["constant_pixels"] == 60
+    assert scene.metadata["constant_value"] == pytest.approx(-0.005)
+    np.testing.assert_allclose(scene.wavelengths[[0, -1]], [346.29958, 2505.03637])
+    assert scene.fwhm.shape == scene.good_bands.shape == (432,)
+    assert 0 < np.count_nonzero(~scene.good_bands) < 200
+    assert crs_name(scene.crs) == "WGS 84 / UTM zone 12N"
+    a, b, _, d, e, _ = scene.transform
+    assert np.hypot(a, d) == pytest.approx(2.7)
+    assert np.degrees(np.arctan2(d, a)) == pytest.approx(-66)
+    assert (b, e) == pytest.approx((d, -a))
+    masked = read_scene(aviris_ng_file, nodata=-0.005)
+    assert (masked.n_valid, masked.metadata["masked_nodata"]) == (40, 60)
+    header = read_scene(aviris_ng_file.with_suffix(".hdr"))
+    np.testing.assert_array_equal(header.cube, scene.cube)
+    with rasterio.open(aviris_ng_file) as other:
+        np.testing.assert_array_equal(np.moveaxis(other.read(), 0, -1), scene.cube)
+
+
+@pytest.mark.scene
+def test_the_command_line_on_that_file(aviris_ng_file):
+    told = CliRunner().invoke(main, ["inspect", str(aviris_ng_file), "--quiet"])
+    assert told.exit_code == 0, told.output
+    assert "60 pixels are -0.005 in every band; if that means no data, give --nodata -0.005" in (
+        " ".join(told.stdout.split())
+    )
+    empty = ["inspect", str(aviris_ng_file), "--crop", "4:10,0:10", "--quiet"]
+    told = CliRunner().invoke(main, empty)
+    assert told.exit_code == 2
+    assert "all 60 valid pixels hold -0.005 in every band, which is likely the value" in told.stderr

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import rasterio
 import spectral.io.envi as spy
+from command_line import run
 from product_files import CUBE, EPSG, FWHM, TRANSFORM, WAVELENGTHS, write_emit
 
 from spectrawalk import Scene, read_scene
@@ -84,7 +85,7 @@ def test_a_file_that_is_there_is_not_replaced_unasked(tmp_path):
     for suffix in FORMATS:
         path = tmp_path / f"s{suffix}"
         write_scene(path, full_scene(), overwrite=True)
-        with pytest.raises(FileError, match=r"exists; give another name, or --overwrite"):
+        with pytest.raises(FileError, match=r"exists; give another name, or set `overwrite`"):
             write_scene(path, full_scene())
         write_scene(path, full_scene(mask=None), overwrite=True)
         assert not [each for each in os.listdir(tmp_path) if each.startswith(".spectrawalk")]
@@ -135,3 +136,46 @@ def test_map_info_and_back(angle):
 def test_a_transform_that_envi_cannot_express(tmp_path, transform):
     with pytest.raises(DataError, match="mirrors or shears"):
         write_scene(tmp_path / "s.hdr", full_scene(transform=transform))
+
+
+class TestLinksThatLeadNowhere:
+    @pytest.mark.parametrize("suffix", FORMATS)
+    @pytest.mark.parametrize("folder", ["", "gone/"])
+    @pytest.mark.parametrize("overwrite", [False, True])
+    def test_as_a_file(self, here, suffix, folder, overwrite):
+        os.symlink(f"{folder}missing{suffix}", f"s{suffix}")
+        with pytest.raises(FileError) as caught:
+            write_scene(f"s{suffix}", full_scene(), overwrite=overwrite)
+        assert str(caught.value) == (
+            f"'s{suffix}' is a symbolic link to '{folder}missing{suffix}', which does not exist; "
+            "remove the link, or create what it leads to, or give another name."
+        )
+        assert os.listdir() == [f"s{suffix}"]
+
+    def test_as_the_folder_of_a_file(self, here):
+        os.symlink("missing", "out")
+        with pytest.raises(FileError, match="'out' is a symbolic link to 'missing', which does"):
+            write_scene("out/s.tif", full_scene())
+
+    def test_a_link_that_leads_to_itself(self, here):
+        os.symlink("s.tif", "s.tif")
+        with pytest.raises(FileError, match=r"'s\.tif' is a symbolic link to 's\.tif', which does"):
+            write_scene("s.tif", full_scene())
+
+    def test_a_link_to_a_file_is_followed(self, here):
+        write_scene("real.tif", full_scene())
+        os.symlink("real.tif", "s.tif")
+        write_scene("s.tif", full_scene(np.float32), overwrite=True)
+        assert os.path.islink("s.tif")
+        assert read_scene("real.tif").cube.dtype == np.float32
+
+    @pytest.mark.parametrize("folder", ["out", "out/deeper"])
+    def test_as_the_folder_of_a_run(self, here, folder):
+        np.save("field.npy", CUBE)
+        os.symlink("missing", "out")
+        result = run("cluster", "field.npy", "-k", 2, "-o", folder)
+        assert result.exit_code == 2
+        assert result.stderr == (
+            "Error: 'out' is a symbolic link to 'missing', which does not exist; remove the link, "
+            "or create what it leads to, or give another name.\n"
+        )

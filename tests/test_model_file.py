@@ -4,6 +4,8 @@ import collections
 import json
 import subprocess
 import sys
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 import spectrawalk
 from spectrawalk import DL, DLSS, SRDL, Scene
 from spectrawalk.datasets import make_scene
-from spectrawalk.errors import FileError, SpectrawalkError
+from spectrawalk.errors import FileError, MemoryShortageError, SpectrawalkError
 
 HEADER = "spectrawalk_model"
 
@@ -218,6 +220,17 @@ class TestDamage:
             with pytest.raises(FileError, match=rf"{file.name}' is not a saved spectrawalk model"):
                 SRDL.load(file)
 
+    @pytest.mark.parametrize("content", [b"hello", b"a,b\n1,2\n", b"\x80\x04K\x01.", b"", b"PK"])
+    def test_what_is_no_archive_at_all(self, tmp_path, content):
+        """NumPy would advise to load it as a pickle, which can run code."""
+        (tmp_path / "notes.txt").write_bytes(content)
+        with pytest.raises(FileError) as caught:
+            spectrawalk.load(tmp_path / "notes.txt")
+        assert str(caught.value) == (
+            f"'{tmp_path / 'notes.txt'}' is not a saved spectrawalk model: it is no .npz archive, "
+            "or is cut short; give a file that a model was saved to, such as model.npz."
+        )
+
     @pytest.mark.parametrize("where", ["bytes", "values"])
     def test_hundreds_of_damaged_files(self, path, tmp_path, where):
         """In a process of its own, where a crash is seen."""
@@ -275,3 +288,54 @@ for _ in range(400):
         model.predict(np.ones((2, 8)))
         print("loaded")
 """
+
+
+def with_member(path, target, name, header, n_zeros):
+    """Write the model to `target` with an array of so many bytes of zeros, in a small file."""
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as out:
+        for member in whole.infolist():
+            if member.filename != f"{name}.npy":
+                out.writestr(member, whole.read(member))
+        with out.open(f"{name}.npy", "w", force_zip64=True) as file:
+            np.lib.format.write_array_header_1_0(file, header)
+            for _ in range(n_zeros >> 20):
+                file.write(bytes(1 << 20))
+    return target
+
+
+LARGE = 192 << 20
+
+SMALL_FILES_OF_LARGE_ARRAYS = {
+    "an array of no model": ("more", "|u1", (LARGE,), "holds more, which no model has"),
+    "too many spectra": ("spectra", "<f4", (LARGE // 32, 8), "spectra has shape"),
+    "too large a mask": ("_mask", "|b1", (LARGE // 16, 16), "has shape"),
+    "too large an image": ("labels_", "<i4", (LARGE // 64, 16), "labels_ has shape"),
+    "a long text": ("_findings", f"<U{LARGE // 4}", (), "_findings is a text of 201,326,592 bytes"),
+    "a long header": (HEADER, f"<U{LARGE // 4}", (), "spectrawalk_model is a text of 201"),
+    "many names": ("feature_names_in_", f"<U{LARGE // 32}", (8,), "feature_names_in_ is a text of"),
+    "less than declared": ("spectra", "<f4", (LARGE, 8), "declares"),
+    "numbers beyond all": ("spectra", "<f4", (2**62, 8), "declares"),
+}
+
+
+class TestMemory:
+    @pytest.mark.parametrize("name", SMALL_FILES_OF_LARGE_ARRAYS)
+    def test_nothing_large_is_unpacked_before_it_is_refused(self, path, tmp_path, name):
+        array, kind, shape, message = SMALL_FILES_OF_LARGE_ARRAYS[name]
+        header = {"descr": kind, "fortran_order": False, "shape": shape}
+        target = with_member(path, tmp_path / "bad.npz", array, header, LARGE)
+        assert target.stat().st_size < LARGE / 100
+        tracemalloc.start()
+        try:
+            with pytest.raises(FileError, match=rf"bad\.npz.*{message}") as caught:
+                spectrawalk.load(target)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < LARGE / 10
+        assert "\n" not in str(caught.value)
+
+    def test_more_than_there_is(self, path, monkeypatch):
+        monkeypatch.setattr("spectrawalk.estimators.forecast.available_memory", lambda: 1000)
+        with pytest.raises(MemoryShortageError, match=r"model\.npz' holds .* but only .* are free"):
+            spectrawalk.load(path)

@@ -17,7 +17,7 @@ from spectrawalk.paper import figures, readings, sweep_figures, sweeps
 from spectrawalk.paper.heatmap import draw_table
 from spectrawalk.paper.plugins import load_plugins
 from spectrawalk.paper.published import METHOD_TITLES, PUBLISHED, SCENE_TITLES
-from spectrawalk.paper.runs import Job, Run, choose_methods, plan_jobs, run_jobs
+from spectrawalk.paper.runs import Job, MethodRun, choose_methods, plan_jobs, run_jobs
 from spectrawalk.paper.settings import choose_scenes, paper_settings
 from spectrawalk.paper.table import COLUMNS, as_markdown, as_records, paper_rows, sum_up
 from spectrawalk.results.palette import NO_DATA, cluster_colors
@@ -236,7 +236,9 @@ def test_a_plugin_that_cannot_be_used_is_named(tmp_path):
 
 def made_up(method="sc", seeds=(0.2, 0.4), **more):
     scores = {"aa": 0.5, "kappa": 0.1, "seconds": 1.0, "peak_mb": 100.0, "n_clusters": 3} | more
-    return [Run(method, "salinas-a", seed, 3, oa=oa, **scores) for seed, oa in enumerate(seeds)]
+    return [
+        MethodRun(method, "salinas-a", seed, 3, oa=oa, **scores) for seed, oa in enumerate(seeds)
+    ]
 
 
 def test_rows_have_mean_and_spread_over_seeds():
@@ -251,7 +253,7 @@ def test_rows_have_mean_and_spread_over_seeds():
 
 
 def test_records_have_all_columns_and_empty_cells_where_nothing_is_known():
-    failed = Run("gmm", "salinas-a", 0, 3, error="it went wrong.")
+    failed = MethodRun("gmm", "salinas-a", 0, 3, error="it went wrong.")
     good, bad = as_records(paper_rows([*made_up(), failed]))
     assert tuple(good) == tuple(bad) == COLUMNS
     assert COLUMNS[:6] == ("method", "scene", "oa", "aa", "kappa", "paper_oa")
@@ -265,7 +267,7 @@ def test_records_have_all_columns_and_empty_cells_where_nothing_is_known():
 
 
 def test_a_method_that_fails_with_some_seeds_has_the_mean_of_the_others():
-    runs = [*made_up(seeds=(0.2, 0.4)), Run("sc", "salinas-a", 2, 3, error="no.")]
+    runs = [*made_up(seeds=(0.2, 0.4)), MethodRun("sc", "salinas-a", 2, 3, error="no.")]
     [row] = sum_up(runs)
     assert row.mean.oa == pytest.approx(0.3)
     assert row.note == "failed with 1 of 3 seeds: no."
@@ -275,7 +277,7 @@ def test_the_markdown_says_what_it_shows():
     runs = [
         *made_up("sc", (0.8,)),
         *made_up("dl", (0.5,), n_clusters=2),
-        Run("gmm", "salinas-a", 0, 3, error="it went wrong."),
+        MethodRun("gmm", "salinas-a", 0, 3, error="it went wrong."),
     ]
     text = as_markdown(paper_rows(runs), left_out=["ksc-subset"])
     assert "| SC | 0.800 | 0.500 | 0.100 | 0.83 / 0.88 / 0.80 | -0.03 / -0.38 / -0.70 |" in text
@@ -299,7 +301,7 @@ def test_without_the_paper_its_columns_are_left_out():
 
 
 def test_the_heat_map_shows_every_number():
-    failed = Run("gmm", "salinas-a", 0, 3, error="no.")
+    failed = MethodRun("gmm", "salinas-a", 0, 3, error="no.")
     figure = draw_table(paper_rows([*made_up(), failed]))
     measured, difference = figure.axes
     assert [text.get_text() for text in measured.texts] == ["0.30", "0.50", "0.10", *["failed"] * 3]
@@ -335,8 +337,8 @@ def test_neighbors_are_the_nearest_spectra(scene):
 
 def test_label_maps_show_every_method_and_the_ground_truth(scene):
     labels = scene.ground_truth.astype(np.int32) - 1
-    good = Run("hnmf", "synthetic", 0, 3, oa=1.0, n_clusters=3, labels=labels)
-    failed = Run("gmm", "synthetic", 0, 3, error="no.")
+    good = MethodRun("hnmf", "synthetic", 0, 3, oa=1.0, n_clusters=3, labels=labels)
+    failed = MethodRun("gmm", "synthetic", 0, 3, error="no.")
     figure = figures.draw_label_maps(scene, [good, failed])
     titles = [ax.get_title() for ax in figure.axes if ax.get_title()]
     assert titles == ["HNMF\nOA 1.00", "GMM\nfailed", "Ground truth"]

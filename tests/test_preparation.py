@@ -12,8 +12,8 @@ def test_masked_pixels_leave_and_come_back():
     mask = np.array([[True, False, True], [False, True, True]])
     pixels = take_pixels(cube, mask)
     assert pixels.spectra.shape == (4, 4)
-    np.testing.assert_array_equal(pixels.flat_index, [0, 2, 4, 5])
-    image = pixels.to_image(pixels.spectra, np.nan)
+    np.testing.assert_array_equal(pixels.grid.flat_index, [0, 2, 4, 5])
+    image = pixels.grid.to_image(pixels.spectra, np.nan)
     np.testing.assert_array_equal(image[mask], cube[mask])
     assert np.isnan(image[~mask]).all()
 
@@ -117,11 +117,11 @@ def test_masked_arrays_bring_their_mask():
     hidden = np.zeros_like(cube, dtype=bool)
     hidden[0, 1, 2] = hidden[1, 0, :] = True
     masked = np.ma.MaskedArray(cube, mask=hidden)
-    np.testing.assert_array_equal(take_pixels(masked).flat_index, [0, 2, 4, 5])
+    np.testing.assert_array_equal(take_pixels(masked).grid.flat_index, [0, 2, 4, 5])
     by_both = take_pixels(masked, mask=[[0, 1, 1], [1, 1, 1]])
-    np.testing.assert_array_equal(by_both.flat_index, [2, 4, 5])
+    np.testing.assert_array_equal(by_both.grid.flat_index, [2, 4, 5])
     half_known = np.ma.MaskedArray(np.ones((2, 3)), mask=[[1, 0, 0], [0, 0, 0]])
-    np.testing.assert_array_equal(take_pixels(cube, half_known).flat_index, [1, 2, 3, 4, 5])
+    np.testing.assert_array_equal(take_pixels(cube, half_known).grid.flat_index, [1, 2, 3, 4, 5])
 
 
 def test_jitter_has_bounds():

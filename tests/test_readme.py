@@ -1,4 +1,4 @@
-"""What the documents say: their Python runs, their commands exist, their links lead somewhere."""
+"""The documents: their Python runs, their commands exist, their links lead somewhere."""
 
 import re
 import shlex
@@ -8,40 +8,78 @@ import click
 import pytest
 
 from spectrawalk.cli import main
-from spectrawalk.datasets import make_scene
+from spectrawalk.datasets import make_scene, scene_names
 from spectrawalk.io import write_scene
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYTHON = {"README.md": 2, "docs/automatic.md": 1, "docs/scenes.md": 1, "docs/benchmarking.md": 1}
+"""Blocks of Python on each page; all are run, the last one by test_cli_reproduce.py."""
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+def blocks(language, page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def commands(page):
+    """Calls of spectrawalk on a page, without their comments."""
+    lines = re.findall(r"^\$ spectrawalk (.*)$", "".join(blocks("console", page)), re.MULTILINE)
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+def test_no_page_has_python_that_is_not_run():
+    found = {page.relative_to(ROOT).as_posix(): len(blocks("python", page)) for page in PAGES}
+    assert {page: count for page, count in found.items() if count} == PYTHON
 
 
 def test_the_python_of_the_readme_runs(here):
     write_scene("scene.hdr", make_scene((20, 16), n_bands=10, n_classes=3, random_state=0))
-    first, own_file, automatic, _ = blocks("python")  # the last is run by test_cli_reproduce.py
+    first, own_file = blocks("python", "README.md")
     names = {}
     exec(first, names)
     assert f"{names['score'](names['scene'].ground_truth, names['model'].labels_).oa:.3f}" in first
+    assert names["kmeans"].shape == (50, 25)
     exec(own_file, {})
     assert Path("labels.tif").exists()
+
+
+def test_the_python_of_the_automatic_mode_runs():
+    [code] = blocks("python", "docs/automatic.md")
     names = {}
-    exec(automatic, names)
+    exec(code, names)
     assert names["model"].labels_.shape == (50, 25)
 
 
-def test_the_commands_of_the_readme_exist():
-    lines = re.findall(r"^\$ spectrawalk (.*)$", "".join(blocks("console")), re.MULTILINE)
-    assert len(lines) > 10
-    for line in lines:
-        command, words = main, shlex.split(line, comments=True)
+def test_the_python_of_the_scenes_runs():
+    [code] = blocks("python", "docs/scenes.md")
+    names = {}
+    exec(code, names)
+    shapes = names["scene"].cube.shape, names["scene"].ground_truth.shape
+    assert f"# {shapes}\n" in code
+
+
+def test_all_scenes_have_a_row():
+    page = (ROOT / "docs" / "scenes.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| `(.*?)` \|", page, re.MULTILINE)) == sorted(scene_names())
+
+
+def test_the_commands_of_the_documents_exist():
+    assert len(commands("README.md")) > 8
+    everywhere = [words for page in PAGES for words in commands(page)]
+    assert len(everywhere) > 15
+    for words in everywhere:
+        command, rest = main, list(words)
         while isinstance(command, click.Group):
-            command = command.get_command(click.Context(command), words.pop(0))
+            command = command.get_command(click.Context(command), rest.pop(0))
         known = {name for parameter in command.params for name in parameter.opts} | {"--help"}
-        assert {word for word in words if word.startswith("-")} <= known, line
+        assert {word for word in rest if word.startswith("-")} <= known, words
+
+
+def test_the_bash_blocks_are_the_demo_and_the_tests():
+    demo, tests = blocks("bash", "README.md")  # .ci/run takes the second
+    assert demo.endswith("spectrawalk demo\n")
+    assert tests.endswith("python -m pytest -n 2 -m 'not slow'\n")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -27,7 +27,9 @@ def test_a_clear_number_of_clusters_is_just_stated():
 
 def test_an_unclear_number_of_clusters_is_called_so():
     curve = np.array([8.0, 7.0, 4.0, 2.0, 1.9])
-    assert explain_number(drops(curve), 3, 30).endswith("not a clear choice, so look at -k 2 too")
+    assert explain_number(drops(curve), 3, 30).endswith(
+        "not a clear choice, so look at n_clusters=2 too"
+    )
 
 
 def test_the_runner_up_is_sought_where_the_number_was():
@@ -50,6 +52,7 @@ def test_a_number_that_was_given_needs_no_explanation():
 
 def made_up_model(sizes, **changes):
     settings = {"n_components_": 1, "components": "bridge", "exact_density_": True, "radius": 8}
+    settings |= {"n_neighbors": 100}
     labels = np.repeat(np.arange(len(sizes)), sizes)
     return SimpleNamespace(labels_=labels, n_clusters_=len(sizes), **settings | changes)
 
@@ -62,11 +65,21 @@ def made_up_model(sizes, **changes):
         (made_up_model([90, 10]), []),
         (
             made_up_model([91, 9]),
-            ["cluster 1 holds 91.0% of the pixels: try another --radius or -k"],
+            [
+                "cluster 1 holds 91.0% of the pixels: "
+                "try other values than radius=8 and n_clusters=2"
+            ],
         ),
         (
             made_up_model([50, 40, 4], radius=None),
-            ["1 cluster has fewer than 5 pixels: try another --neighbors or -k"],
+            [
+                "1 cluster has fewer than 5 pixels: "
+                "try other values than n_neighbors=100 and n_clusters=3"
+            ],
+        ),
+        (
+            made_up_model([50, 40, 4], radius="auto"),
+            ["1 cluster has fewer than 5 pixels: try other values than n_clusters=3"],
         ),
         (
             made_up_model([50, 40], n_components_=3),
@@ -83,4 +96,5 @@ def made_up_model(sizes, **changes):
     ],
 )
 def test_doubtful_results_are_called_so(model, expected):
-    assert find_doubts(model) == expected
+    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
+    assert find_doubts(model, sizes) == expected

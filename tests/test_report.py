@@ -7,13 +7,14 @@ import numpy as np
 import rasterio
 from other_programs import CHROMIUM, needs_chromium
 
-from spectrawalk import SRDL, Scene, score
+from spectrawalk import SRDL, Scene
 from spectrawalk.datasets import make_scene
 from spectrawalk.prepare.bands import prepare_scene
-from spectrawalk.report import report_html
 from spectrawalk.report.charts import number_chart
+from spectrawalk.report.page import report_html
 from spectrawalk.report.pictures import thinning
 from spectrawalk.results.confidence import confidence_image
+from spectrawalk.results.result import Result
 from spectrawalk.scene import Orthorectification
 
 UTM = rasterio.CRS.from_epsg(32616).to_wkt()
@@ -38,12 +39,8 @@ def clustered(**changes):
     return scene, model
 
 
-def page_of(scene, model, record=None, scores=None):
-    confidence = confidence_image(model.coordinates_, model.modes_)
-    page = report_html(
-        scene, model, confidence=confidence, record=record or {"note": EVIL}, scores=scores
-    )
-    return page.decode("utf-8")
+def page_of(scene, model, record=None):
+    return report_html(Result.of_fit(scene, model), record or {"note": EVIL}).decode("utf-8")
 
 
 class Texts(HTMLParser):
@@ -86,7 +83,7 @@ def test_the_page_says_what_was_found_and_used():
 def test_the_ground_truth_is_shown_where_there_is_one():
     truth = make_scene(shape=(24, 18), n_bands=12, n_classes=3, random_state=0).ground_truth
     scene, model = clustered(ground_truth=truth, class_names={1: "oats & <rye>"})
-    words, addresses = read(page_of(scene, model, scores=score(truth, model.labels_)))
+    words, addresses = read(page_of(scene, model))
     assert "Agreement with the ground truth" in words
     assert "oats & <rye>" in words
     assert sum(each.startswith("data:image/png") for each in addresses) == 5
@@ -108,7 +105,7 @@ def test_nothing_is_fetched_from_anywhere():
     _, addresses = read(page)
     assert all(each.startswith(("data:image/png;base64,", "#")) for each in addresses)
     assert not re.search(r"url\((?!#)|@import|fetch\(|XMLHttpRequest", page)
-    assert "default-src &#x27;none&#x27;" in page
+    assert "default-src &#39;none&#39;" in page
 
 
 def test_names_from_files_cannot_become_markup():

@@ -162,3 +162,8 @@ def test_a_choice_of_bands_that_makes_no_sense_is_refused(bands):
 def test_a_lookup_of_two_shapes_is_refused():
     with pytest.raises(DataError, match="two 2-D arrays of one shape"):
         Orthorectification(np.zeros((2, 3)), np.zeros((3, 2)))
+
+
+def test_a_class_without_a_name_is_called_by_its_number():
+    scene = Scene(np.ones((1, 2, 3)), class_names={4: "Corn"})
+    assert (scene.class_name(4), scene.class_name(5)) == ("Corn", "class 5")

@@ -105,3 +105,27 @@ def test_masked_arrays_and_whole_floats():
 def test_bad_input(truth, labels, message):
     with pytest.raises(DataError, match=message):
         score(truth, labels)
+
+
+def test_a_cluster_and_a_class_without_a_common_pixel_are_no_match():
+    """The assignment pairs what is left over; such a pair says nothing."""
+    result = score([1, 1, 1, 2, 2], [5, 5, 7, 5, 5])
+    assert result.matching == {5: 2, 7: 1}
+    result = score([1, 1, 1, 1, 2], [5, 5, 5, 7, 5])  # 7 and class 2 are left over
+    assert result.matching == {5: 1}
+
+
+def test_every_match_has_pixels_in_common():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        truth, labels = rng.integers(1, 5, 12), rng.integers(0, 5, 12)
+        for cluster, matched in score(truth, labels).matching.items():
+            assert ((labels == cluster) & (truth == matched)).any()
+
+
+def test_kappa_counts_what_is_left_over_as_the_paper_does():
+    """Its published kappa of spectral clustering follows from the pairs without a common pixel."""
+    result = score([1, 1, 1, 1, 2], [0, 0, 0, 1, 0])
+    assert result.matching == {0: 1}
+    chance = (4 * 4 + 1 * 1) / 25
+    assert result.kappa == pytest.approx((0.6 - chance) / (1 - chance))

@@ -45,5 +45,9 @@ class SceneNotFoundError(SpectrawalkError, LookupError):
     """A named scene is not on this machine; the message says where to get it."""
 
 
+class SceneWarning(UserWarning):
+    """A scene was read, but perhaps not as it was meant."""
+
+
 class MissingDependencyError(SpectrawalkError, ImportError):
     """An optional part was used whose library is not installed."""

@@ -1,17 +1,170 @@
-"""One thread for matrix products: the last bits of a threaded sum depend on how many share it."""
+"""Threads: how many, work shared among them, and one thread inside a matrix product.
+
+Results never depend on the number of threads: a block of work is the same whoever does it.
+
+The number is, in this order: what :func:`limit` sets for a ``with`` block, the environment variable
+``SPECTRAWALK_THREADS``, or the number of processors that this process may use.
+"""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from functools import cache
+from itertools import pairwise
+from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+from spectrawalk.errors import ParameterError
+
+VARIABLE = "SPECTRAWALK_THREADS"
+"""Environment variable with the number of threads."""
+
+BLOCKS_PER_THREAD = 4
+"""Blocks are not all equally quick: with several for each thread, none waits long for the last."""
+
+T = TypeVar("T")
+_limit: ContextVar[int | None] = ContextVar("spectrawalk_threads", default=None)
+_working = threading.local()
+
+
+@contextmanager
+def limit(threads: int) -> Iterator[None]:
+    """Use this many threads inside a ``with`` block.
+
+    Examples
+    --------
+    >>> with limit(2):
+    ...     count()
+    2
+    """
+    if threads < 1:
+        raise ParameterError(f"threads={threads} is less than 1; use 1 or more threads.")
+    token = _limit.set(threads)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def count() -> int:
+    """Return the number of threads that work is shared among."""
+    chosen = _limit.get()
+    if chosen is not None:
+        return chosen
+    text = os.environ.get(VARIABLE, "").strip()
+    if not text:
+        return _processors()
+    if not text.isdecimal() or int(text) < 1:
+        raise ParameterError(
+            f"the environment variable {VARIABLE} is {text!r}; set it to a number of threads from "
+            "1, or unset it."
+        )
+    return int(text)
+
+
+def _processors() -> int:
+    """Processors that this process may use, which can be fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def split(
+    start: int, stop: int, least: int = 1, threads: int | None = None
+) -> list[tuple[int, int]]:
+    """Divide a range into blocks for :func:`run_blocks`, of at least so many items each.
+
+    Examples
+    --------
+    >>> split(10, 20, least=4, threads=2)
+    [(10, 15), (15, 20)]
+    """
+    n = stop - start
+    blocks = max(1, min(BLOCKS_PER_THREAD * (threads or count()), n // max(least, 1)))
+    bounds = [start + n * block // blocks for block in range(blocks + 1)]
+    return list(pairwise(bounds))
+
+
+def run_blocks(
+    function: Callable[..., T], blocks: Sequence[tuple[int, ...]], threads: int | None = None
+) -> list[T]:
+    """Call ``function(*block)`` for every block, on several threads, and list what it returns.
+
+    The function should release Python's lock (compiled with ``nogil``, or NumPy) and write to
+    places of its own only. An exception, Ctrl-C included, ends the work: no further block is begun,
+    and those that are being worked on are waited for, so that no thread works on after the call.
+
+    Parameters
+    ----------
+    function : callable
+    blocks : sequence of tuples
+        Arguments, one tuple for each call.
+    threads : int, optional
+        By default :func:`count`. Inside another call of this function always one.
+
+    Examples
+    --------
+    >>> run_blocks(lambda start, stop: stop - start, [(0, 3), (3, 4)])
+    [3, 1]
+    """
+    helpers = min(threads or count(), len(blocks)) - 1
+    if helpers < 1 or getattr(_working, "now", False):
+        return [function(*block) for block in blocks]
+    results: list[T | None] = [None] * len(blocks)
+    waiting = iter(range(len(blocks)))
+    ended = threading.Event()
+    one_at_a_time = threading.Lock()
+
+    def work() -> None:
+        _working.now = True
+        try:
+            while not ended.is_set():
+                with one_at_a_time:
+                    number = next(waiting, None)
+                if number is None:
+                    break
+                results[number] = function(*blocks[number])
+        except BaseException:
+            ended.set()
+            raise
+        finally:
+            _working.now = False
+
+    jobs: list[Future[None]] = []
+    try:
+        for _ in range(helpers):
+            jobs.append(_pool(helpers).submit(work))
+        work()  # too, so that small work does not wait for another thread to wake up
+    finally:
+        ended.set()
+        wait([job for job in jobs if not job.cancel()])
+    for job in jobs:
+        if not job.cancelled():
+            job.result()
+    return results  # type: ignore[return-value]  # every block has been worked on
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Return threads that sleep while there is nothing to do, kept for the next call."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="spectrawalk")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
 def one_thread(*, openmp: bool = False) -> AbstractContextManager[object]:
     """Keep NumPy and SciPy to one thread, and with `openmp` scikit-learn too, inside a ``with``.
 
-    The libraries are looked up once, as that takes as long as a small K-means.
+    The last bits of a threaded sum depend on how many threads share it. The libraries are looked up
+    once, as that takes as long as a small K-means.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from spectrawalk.errors import ConvergenceError, ParameterError, StructureError
 from spectrawalk.parameters import check_integer, check_seed
 from spectrawalk.prepare.pixels import take_input
 from spectrawalk.prepare.scaling import check_distinct, normalize_spectra
+from spectrawalk.srdl.numbering import number_by_size
 
 
 class Baseline(ClusterMixin, BaseEstimator):
@@ -64,7 +65,7 @@ class Baseline(ClusterMixin, BaseEstimator):
             )
         labels = self._labels(spectra, n_clusters, seed)
         self.n_clusters_ = int(labels.max()) + 1
-        self.labels_ = pixels.to_image(labels, -1)
+        self.labels_ = pixels.grid.to_image(labels, -1)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> NDArray[np.int32]:
@@ -89,7 +90,7 @@ class Baseline(ClusterMixin, BaseEstimator):
                     f"{type(self).__name__} did not converge on {len(X)} pixels; allow more "
                     "iterations with max_iter, or scale the spectra another way with normalize."
                 ) from warning
-        labels = number_by_size(labels)
+        labels, _ = number_by_size(_in_order_met(labels))
         found = int(labels.max()) + 1
         if self._reaches_n_clusters and found != n_clusters:
             raise StructureError(
@@ -99,18 +100,14 @@ class Baseline(ClusterMixin, BaseEstimator):
         return labels
 
 
-def number_by_size(labels: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
-    """Renumber clusters 0, 1, ... by decreasing size; of equals, the one met first comes first.
+def _in_order_met(labels: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+    """Renumber labels 0, 1, ... in the order in which they are met.
 
     Examples
     --------
     >>> import numpy as np
-    >>> number_by_size(np.array([7, 3, 3, 9])).tolist()
-    [1, 0, 0, 2]
+    >>> _in_order_met(np.array([7, 3, 3, 9])).tolist()
+    [0, 1, 1, 2]
     """
-    _, first, inverse, counts = np.unique(
-        labels, return_index=True, return_inverse=True, return_counts=True
-    )
-    number = np.empty(len(counts), dtype=np.int32)
-    number[np.lexsort((first, -counts))] = np.arange(len(counts), dtype=np.int32)
-    return number[inverse]
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]

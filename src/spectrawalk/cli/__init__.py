@@ -23,7 +23,7 @@ from spectrawalk.cli.score import score
     cls=OneLineErrors,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Start with `spectrawalk demo`; it needs nothing but a minute.",
+    epilog="Start with `spectrawalk demo`, which takes about a minute.",
 )
 @click.version_option(__version__, prog_name="spectrawalk")
 @click.pass_context

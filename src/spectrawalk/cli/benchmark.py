@@ -11,6 +11,7 @@ import click
 
 from spectrawalk.cli.console import results_console
 from spectrawalk.cli.counting import count_runs
+from spectrawalk.cli.naming import naming
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.reproduce import (
     fresh_option,
@@ -42,7 +43,7 @@ Examples:
     "--ground-truth",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Class of each pixel, 0 where unknown; published scenes have their own.",
+    help="Class of each pixel, 0 where unknown; not needed for published scenes.",
 )
 @shared_options
 @methods_option
@@ -70,7 +71,9 @@ Examples:
     help="Python file that registers a method; may be given several times.",
 )
 @fresh_option
+@click.pass_context
 def benchmark(
+    context: click.Context,
     scene: str,
     ground_truth: Path | None,
     folder: Path,
@@ -85,11 +88,11 @@ def benchmark(
 ) -> None:
     """Run methods on SCENE and compare their labels with its ground truth.
 
-    SCENE is a .npy, .npz or .mat file with a cube of shape (rows, cols, bands), or the name of a
-    published scene. All methods run with their defaults; ground truth is used to score them, and
-    for the number of clusters. Writes table.md, table.csv and table.png to FOLDER.
+    SCENE is an image in any format that `cluster` reads, or the name of a published scene. All
+    methods run with their defaults. Ground truth is used for the scores, and for the number of
+    clusters. Writes table.md, table.csv and table.png to FOLDER.
 
-    A method of your own joins with --plugin, or as an entry point of an installed package.
+    Add a method of your own with --plugin, or as an entry point of an installed package.
     """
     from spectrawalk.paper.plugins import load_plugins
     from spectrawalk.paper.products import write_table
@@ -98,11 +101,13 @@ def benchmark(
 
     load_plugins(plugins)
     chosen = choose_methods(methods)
-    image = SceneRequest(scene, variable=variable).read()
-    found = _with_ground_truth(image, ground_truth, ground_truth_variable)
+    with naming(variable="--variable"):
+        image = SceneRequest(scene, variable=variable).read()
+    with naming(variable="--ground-truth-variable"):
+        found = _with_ground_truth(image, ground_truth, ground_truth_variable)
     assert found.ground_truth is not None
     n_classes = len(set(found.ground_truth[found.ground_truth > 0].tolist()))
-    console, start = results_console(), time.perf_counter()
+    console, start = results_console(quiet=quiet), time.perf_counter()
     with output_folder(folder, [], overwrite=True), count_runs("benchmark", quiet=quiet):
         jobs = plan_jobs(chosen, n_clusters or n_classes, n_seeds)
         rows = sum_up(run_jobs(found, jobs, folder, fresh=fresh, plugins=plugins))

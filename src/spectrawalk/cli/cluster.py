@@ -7,20 +7,15 @@ from typing import Any
 
 import click
 
+from spectrawalk.cli.console import quiet_option
 from spectrawalk.cli.naming import naming_options
 from spectrawalk.cli.options import IntegerOrAuto, NumberOrAuto
-from spectrawalk.cli.outputs import (
-    MODEL,
-    OVERVIEW,
-    RECORD,
-    REPORT,
-    RESULTS,
-    output_folder,
-)
+from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest, given_options, is_given
 from spectrawalk.errors import ParameterError
+from spectrawalk.report.file_names import MODEL, OVERVIEW, RECORD, REPORT, RESULTS
 
 # Parameters that a method lacks: DL has neither a window nor a consensus.
 _LACKS = {"srdl": (), "dlss": ("radius",), "dl": ("radius", "consensus_radius")}
@@ -138,7 +133,7 @@ Examples:
 @click.option("--dry-run", is_flag=True, help="Read and tell what would be done; write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record of the run as JSON.")
 @click.option("--force", is_flag=True, help="Start even if the memory seems too short.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quiet_option(json=True)
 @click.pass_context
 def cluster(
     context: click.Context,
@@ -166,13 +161,13 @@ def cluster(
     """
     with naming_options(context.command):
         run = _requested_run(context, source, record_file, options)
+        extras = [MODEL] * save_model + [OVERVIEW, REPORT] * (not no_report)
         if dry_run:
-            run.tell_plan(folder, quiet=quiet, as_json=as_json)
+            run.tell_plan(folder, extras, quiet=quiet, as_json=as_json)
             return
         if folder is None:
             raise click.UsageError("Missing option '-o': give a folder for the results.", context)
         with output_folder(folder, RESULTS, overwrite=overwrite):
-            extras = [MODEL] * save_model + [OVERVIEW, REPORT] * (not no_report)
             run.carry_out(folder, extras, quiet=quiet, as_json=as_json, force=force)
 
 
@@ -199,9 +194,4 @@ def _requested_run(
             raise ParameterError(f"{option}={value} has no meaning for {method}; leave it out.")
     if options["normalize"] == "none":
         options["normalize"] = None
-    if "auto" in (options.get("radius"), options["time"]):
-        for name in {"radius", "time"} & options.keys():
-            # What nobody asked for is no wish: the family chooses it.
-            if not is_given(context, name):
-                options[name] = "auto"
     return Run(request, method.upper(), options)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from spectrawalk.cli.streams import patient_streams
 from spectrawalk.errors import SpectrawalkError
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
 TERMINATED = 143  # and for one that `kill` ended
@@ -27,10 +30,14 @@ FAILED = 2
 
 
 class OneLineErrors(click.Group):
-    """A group whose commands end in one line on stderr when something is wrong.
+    """A group whose commands end in one sentence on stderr when something is wrong.
 
     Exit code 2 for whatever the user can mend, 130 after Ctrl-C, 143 after `kill`.
     """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order in which they were added, not by the alphabet."""
+        return list(self.commands)
 
     def main(
         self,
@@ -44,27 +51,11 @@ class OneLineErrors(click.Group):
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
             return run()
-        if isinstance(sys.stdout, TextIOWrapper):
-            # A file name that the terminal's encoding lacks must not end the work.
-            sys.stdout.reconfigure(errors="backslashreplace")
-        try:
-            with _signals.heeded():
-                result: Any = run()
-        except click.UsageError as error:
-            path = error.ctx.command_path if error.ctx else "spectrawalk"
-            _fail(f"{error.format_message()} See `{path} --help`.")
-        except click.ClickException as error:
-            _fail(error.format_message())
-        except SpectrawalkError as error:
-            _fail(str(error))
-        except MemoryError as error:
-            detail = f" ({error})" if str(error) else ""
-            _fail(f"there is not enough memory{detail}; --crop takes a part of the scene.")
-        except OSError as error:
-            where = f" ('{error.filename}')" if error.filename else ""
-            _fail(f"the system refused a file{where}: {error.strerror or error}.")
-        except click.Abort:
-            _interrupted()
+        with patient_streams() as why_incomplete:
+            result = _carry_out(run)
+            trouble = why_incomplete()
+            if trouble:
+                _fail(f"standard output could not be written: {trouble}.")
         sys.exit(result if isinstance(result, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -72,20 +63,50 @@ class OneLineErrors(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            _interrupted()
-        except BrokenPipeError:  # as in `spectrawalk ... | head -1`
-            _let_go_of_stdout()
-            sys.exit(0)
+            _stop("Interrupted", INTERRUPTED)
+
+
+def _carry_out(run: Callable[[], Any]) -> Any:
+    """Run a command; where it fails, say why in one line and end the program."""
+    try:
+        with _signals.heeded():
+            return run()
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "spectrawalk"
+        _fail(f"{error.format_message()} See `{path} --help`.")
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except SpectrawalkError as error:
+        _fail(str(error))
+    except MemoryError as error:
+        detail = f" ({error})" if str(error) else ""
+        _fail(f"there is not enough memory{detail}; --crop takes a part of the scene.")
+    except OSError as error:
+        where = f" ('{error.filename}')" if error.filename else ""
+        _fail(f"the system refused a file{where}: {error.strerror or error}.")
+    except click.Abort:
+        _stop("Interrupted", INTERRUPTED)
+    except _Terminated:
+        _stop("Terminated", TERMINATED)
 
 
 def _fail(message: str) -> NoReturn:
-    click.echo("Error: " + " ".join(message.split()), err=True)
+    """Print an error and end: wrapped between words in a terminal, one line elsewhere."""
+    line = "Error: " + " ".join(message.split())
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+    click.echo(line, err=True)
     sys.exit(FAILED)
 
 
-def _interrupted() -> NoReturn:
-    click.echo("Interrupted: no file is half-written.", err=True)
-    sys.exit(INTERRUPTED)
+def _stop(how: str, code: int) -> NoReturn:
+    click.echo(f"{how}: no file is half-written.", err=True)
+    sys.exit(code)
+
+
+class _Terminated(BaseException):
+    """The program was asked to end, as `kill` does."""
 
 
 class _Signals:
@@ -99,12 +120,12 @@ class _Signals:
         self._kept: int | None = None
 
     def obey(self) -> None:
-        """End the program if a signal has asked for it."""
-        if self._kept == signal.SIGTERM:
-            click.echo("Terminated: no file is half-written.", err=True)
-            sys.exit(TERMINATED)
+        """End the program if a signal has asked for it.
+
+        Nothing is printed here: the signal may have come in the middle of printing.
+        """
         if self._kept is not None:
-            raise KeyboardInterrupt
+            raise _Terminated if self._kept == signal.SIGTERM else KeyboardInterrupt
 
     @contextmanager
     def heeded(self) -> Iterator[None]:
@@ -134,30 +155,30 @@ class _Signals:
 _signals = _Signals()
 
 
-def _let_go_of_stdout() -> None:
-    """Send to nowhere what nobody reads any more, or Python complains at the end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+def quiet_option(*, json: bool = False) -> Callable[[_Command], _Command]:
+    """Make the option ``--quiet``, which means the same for every command.
 
-
-def results_console() -> Console:
-    """Where results go: plain text when stdout is not a terminal.
-
-    The work goes on if the reader leaves, as `head` does.
+    `json`: whether the command has ``--json``.
     """
+    still = "; --json still prints its JSON" if json else ""
+    return click.option("--quiet", is_flag=True, help=f"Print nothing but errors{still}.")
+
+
+def results_console(*, quiet: bool = False) -> Console:
+    """Where results go: plain text when stdout is not a terminal, nowhere if `quiet`."""
     from rich.console import Console
 
-    class PatientConsole(Console):
-        def on_broken_pipe(self) -> None:
-            self.quiet = True
-            _let_go_of_stdout()
-
-    return PatientConsole(highlight=False, markup=False)
+    return Console(highlight=False, markup=False, quiet=quiet)
 
 
 def say(console: Console, sentence: str = "") -> None:
     """Print a sentence: wrapped between words in a terminal, one line in a file or a pipe."""
     console.print(sentence, soft_wrap=not console.is_terminal)
+
+
+def warn(sentence: str) -> None:
+    """Print a warning on stderr, in one line."""
+    click.echo("Warning: " + " ".join(sentence.split()), err=True)
 
 
 class StageClock:
@@ -221,7 +242,7 @@ class StageClock:
         """Say why the first run takes longer."""
 
 
-_COMPILING = "compiling what runs for the first time on this machine ..."
+_COMPILING = "compiling, which only the first run on this computer does ..."
 
 
 class PlainClock(StageClock):

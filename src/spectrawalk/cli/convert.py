@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from spectrawalk.cli.console import results_console, say, watch
+from spectrawalk.cli.console import quiet_option, results_console, say, watch
 from spectrawalk.cli.naming import naming_options
 from spectrawalk.cli.options import Crop
 from spectrawalk.cli.scene_options import reading_options
 from spectrawalk.cli.scene_request import SceneRequest
+
+if TYPE_CHECKING:
+    from spectrawalk import Scene
 
 _EXAMPLES = """\b
 Examples:
@@ -28,10 +32,10 @@ Examples:
     "--crop",
     type=Crop(),
     metavar="ROW0:ROW1,COL0:COL1",
-    help="Write only these rows and columns, counted from 0, the last ones left out.",
+    help="Write only these rows and columns, counted from 0; ROW1 and COL1 are excluded.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quiet_option()
 @click.pass_context
 def convert(
     context: click.Context,
@@ -52,22 +56,18 @@ def convert(
     laid out on its map in GeoTIFF and ENVI.
     """
     with naming_options(context.command):
-        from spectrawalk.io.scene_writers import check_target, write_scene
+        from spectrawalk.io.lock import hold_lock, lock_beside
+        from spectrawalk.io.scene_writers import check_target, write_scene, written_files
 
         check_target(target, overwrite=overwrite)
-        with watch("reading", quiet=quiet):
-            request = SceneRequest(
-                source, variable=variable, nodata=nodata, bands_first=bands_first
-            )
-            if crop is None or not request.is_file:
-                scene = request.read()
-                scene = scene if crop is None else scene.crop(*crop)
-            else:
-                top_bottom, left_right = ((part.start, part.stop) for part in crop)
-                scene = request.read(part=(top_bottom, left_right))
-        with watch("writing", quiet=quiet):
-            written = write_scene(target, scene, overwrite=overwrite)
-    console = results_console()
+        request = SceneRequest(source, variable=variable, nodata=nodata, bands_first=bands_first)
+        lock = lock_beside(written_files(target)[0])
+        with hold_lock(lock, f"'{target}'", "wait for its end, or give another name."):
+            with watch("reading", quiet=quiet):
+                scene = _read(request, crop)
+            with watch("writing", quiet=quiet):
+                written = write_scene(target, scene, overwrite=overwrite)
+    console = results_console(quiet=quiet)
     rows, cols = scene.shape
     masked = scene.mask.size - scene.n_valid
     say(
@@ -77,3 +77,13 @@ def convert(
     )
     for path in written:
         console.print(str(path), soft_wrap=True)
+
+
+def _read(request: SceneRequest, crop: tuple[slice, slice] | None) -> Scene:
+    """Read a scene, of a file no more than the part that is wanted."""
+    if crop is None:
+        return request.read()
+    if not request.is_file:
+        return request.read().crop(*crop)
+    top_bottom, left_right = ((part.start, part.stop) for part in crop)
+    return request.read(part=(top_bottom, left_right))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.cli.console import results_console, say, watch
-from spectrawalk.cli.outputs import RESULTS, output_folder, write_results
+from spectrawalk.cli.console import quiet_option, results_console, say, watch
+from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import METHODS, Run
 from spectrawalk.cli.scene_request import NO_PREPARATION, SceneRequest
 from spectrawalk.errors import SceneNotFoundError
-from spectrawalk.results.captions import describe_settings
+from spectrawalk.report.file_names import RESULTS
 
 if TYPE_CHECKING:
     from spectrawalk import Scene
@@ -23,7 +23,7 @@ SCENE = "indian-pines-subset"
 _FOLDER = "spectrawalk-demo"
 
 _EXAMPLE = """\b
-Example:
+Examples:
   spectrawalk demo
   spectrawalk demo -o my-folder
 """
@@ -36,16 +36,15 @@ Example:
     "folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help=f"Folder for the results. By default {_FOLDER}, which is written anew on every run.",
+    help=f"Folder for the results. By default {_FOLDER}, which every run overwrites.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace results that are in FOLDER already.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in FOLDER.")
+@quiet_option()
 def demo(folder: Path | None, overwrite: bool, quiet: bool) -> None:
     """Cluster a piece of the Indian Pines scene as the paper did.
 
-    Runs SRDL and the two methods it grew out of, DLSS and DL, with the settings that reproduce the
-    paper, prints their scores beside the paper's, and writes the labels and a picture of what SRDL
-    found.
+    Runs SRDL and the two methods that it extends, DLSS and DL, with the settings that reproduce
+    the paper. Prints their scores beside the paper's, and writes the results of SRDL to FOLDER.
     """
     folder = folder or Path(_FOLDER)
     overwrite = overwrite or folder == Path(_FOLDER)
@@ -57,8 +56,10 @@ def _demo(folder: Path, quiet: bool) -> None:
     import spectrawalk
     from spectrawalk.cli import report
     from spectrawalk.paper.published import PUBLISHED
+    from spectrawalk.report.run_folder import write_results
+    from spectrawalk.results.result import Result
 
-    console, started = results_console(), datetime.now(UTC)
+    console, started = results_console(quiet=quiet), datetime.now(UTC)
     with watch("loading", quiet=quiet):
         estimators = {method: getattr(spectrawalk, method).from_paper(SCENE) for method in METHODS}
     run = Run(SceneRequest(SCENE, **NO_PREPARATION), "SRDL", estimators["SRDL"].get_params())
@@ -72,15 +73,15 @@ def _demo(folder: Path, quiet: bool) -> None:
         with watch(method, quiet=quiet) as clocks[method]:
             models[method] = estimator.fit(scene)
         scores[method] = spectrawalk.score(scene.ground_truth, models[method].labels_)
-    model, agreement = models["SRDL"], scores["SRDL"]
     with watch("writing", quiet=quiet):
-        record = run.record(scene, inputs, model, agreement, started, clocks["SRDL"])
-        files, remarks = write_results(folder, scene, model, agreement, record)
+        result = Result.of_fit(scene, models["SRDL"])
+        record = run.record(result, inputs, started, clocks["SRDL"])
+        files, remarks = write_results(folder, result, record)
 
-    say(console, f"with the settings of the paper, {describe_settings(model)}")
+    say(console, f"with the settings of the paper, {result.settings}")
     paper = {method: PUBLISHED[method.lower(), SCENE] for method in METHODS}
     report.compare_with_paper(console, scores, paper)
-    report.describe_clusters(console, scene, model, agreement)
+    report.describe_clusters(console, result)
     report.describe_time(console, clocks)
     say(console)
     report.describe_files(console, files, remarks)

@@ -1,4 +1,4 @@
-"""``spectrawalk inspect``: what is in a file, and what a run would make of it."""
+"""``spectrawalk inspect``: the contents of a file, and what a run would use of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.cli.console import results_console, watch
+from spectrawalk.cli.console import quiet_option, results_console, watch
 from spectrawalk.cli.naming import naming_options
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest
@@ -21,12 +21,11 @@ Examples:
   spectrawalk inspect EMIT_L2A_RFL_001.nc --json
   spectrawalk inspect field.tif --wavelengths 450:900 --mask fields.geojson
 """
-_NEIGHBORS = 100  # the default of `cluster`
 
 
 @click.command(
     "inspect",
-    short_help="Tell what is in a file and what a run would use.",
+    short_help="Show a file's contents and what a run would use.",
     epilog=_EXAMPLES,
     context_settings={"show_default": True},
 )
@@ -35,16 +34,17 @@ _NEIGHBORS = 100  # the default of `cluster`
 @pixel_options
 @band_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quiet_option(json=True)
 @click.pass_context
 def inspect(
     context: click.Context, source: str, as_json: bool, quiet: bool, **options: Any
 ) -> None:
-    """Tell what SCENE holds, what would be masked or left out of it, and what a run needs.
+    """Show the contents of SCENE, what of it a run would mask or exclude, and what a run needs.
 
     The options about pixels and bands are those of `cluster`. Nothing is written.
     """
     with naming_options(context.command):
+        from spectrawalk import SRDL
         from spectrawalk.cli.report import describe_forecast, describe_scene, forecast
         from spectrawalk.io.run_record import record_json
         from spectrawalk.prepare.inspection import describe
@@ -53,11 +53,11 @@ def inspect(
         with watch("reading", quiet=quiet or as_json):
             scene, prepared = request.read_and_prepare()
             found = describe(scene, prepared)
-            expected = forecast(prepared, {"n_neighbors": _NEIGHBORS})
+            expected = forecast(prepared, SRDL().get_params())  # as `cluster` has them
     if as_json:
         click.echo(record_json(found | {"forecast": expected}), nl=False)
         return
-    console = results_console()
+    console = results_console(quiet=quiet)
     show(console, found)
     describe_scene(console, prepared)
     describe_forecast(console, expected)

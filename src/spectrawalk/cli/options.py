@@ -69,8 +69,8 @@ class Crop(click.ParamType):
             rows, cols = (_parse_range(part) for part in value.split(","))
         except ValueError:
             self.fail(
-                f"{value!r} is not ROW0:ROW1,COL0:COL1 with rows and columns counted from 0 and "
-                "the last one left out, as in 0:50,0:25.",
+                f"{value!r} is not ROW0:ROW1,COL0:COL1 with rows and columns counted from 0, ROW1 "
+                "and COL1 excluded, as in 0:50,0:25.",
                 param,
                 ctx,
             )

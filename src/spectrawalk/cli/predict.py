@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.cli.console import results_console, say, watch
+from spectrawalk.cli.console import StageClock, quiet_option, results_console, say, watch
 from spectrawalk.cli.naming import naming_options
-from spectrawalk.cli.outputs import RESULTS, output_folder, write_prediction
+from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.scene_options import pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest
+from spectrawalk.report.file_names import REPORT, RESULTS
 from spectrawalk.results.captions import count
 
 if TYPE_CHECKING:
     from spectrawalk import Scene
+    from spectrawalk.estimators.learner import DiffusionLearner
+    from spectrawalk.results.result import Result
 
 _EXAMPLES = """\b
 Examples:
@@ -38,15 +43,17 @@ Examples:
 )
 @reading_options
 @pixel_options
+@click.option("--no-report", is_flag=True, help=f"Leave out {REPORT}, which takes seconds.")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in FOLDER.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record of the run as JSON.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quiet_option(json=True)
 @click.pass_context
 def predict(
     context: click.Context,
     model_file: str,
     source: str,
     folder: Path,
+    no_report: bool,
     overwrite: bool,
     as_json: bool,
     quiet: bool,
@@ -55,55 +62,66 @@ def predict(
     """Label the pixels of SCENE with the clusters of MODEL and write a map to FOLDER.
 
     MODEL is what `spectrawalk cluster --save-model` wrote. Each pixel takes the label of the most
-    similar spectrum of the fit; one that is farther from all of them than they are from their own
-    neighbours (99 % of them) stays without a label. Bands are matched by wavelength, or by their
-    number where wavelengths are not known.
+    similar spectrum of the fit. One that is farther from all of them than they are from their own
+    neighbours (99 % of them) is in no cluster: the map marks it "unlike the fit". Bands are matched
+    by wavelength, or by their count where wavelengths are not known.
     """
     with (
         naming_options(context.command),
         output_folder(folder, RESULTS, overwrite=overwrite),
     ):
-        _predict(model_file, SceneRequest.from_options(source, options), folder, quiet, as_json)
+        request = SceneRequest.from_options(source, options)
+        extras = [] if no_report else [REPORT]
+        _predict(model_file, request, folder, extras, quiet=quiet, as_json=as_json)
 
 
 def _predict(
-    model_file: str, request: SceneRequest, folder: Path, quiet: bool, as_json: bool
+    model_file: str,
+    request: SceneRequest,
+    folder: Path,
+    extras: Sequence[str],
+    *,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     import spectrawalk
     from spectrawalk.cli import report
-    from spectrawalk.io.run_record import record_json
-    from spectrawalk.results.cluster_map import map_of
+    from spectrawalk.report.file_names import RECORD
+    from spectrawalk.report.run_folder import write_results
+    from spectrawalk.results.result import Result
 
+    started = datetime.now(UTC)
     with watch("reading", quiet=quiet):
         model = spectrawalk.load(model_file)
         scene = _matching_scene(request, model)
-    console = results_console()
-    console.quiet = as_json
+    console = results_console(quiet=quiet or as_json)
     report.describe_scene(console, scene, "label")
     with watch("predict", quiet=quiet) as clock:
-        labels = model.predict(scene)
-    unknown = int(((labels < 0) & scene.mask).sum())
-    record = _record(model_file, request, scene, unknown, clock.total)
+        labels, confidence = model.predict_with_confidence(scene)
     with watch("writing", quiet=quiet):
-        files, remarks = write_prediction(folder, scene, labels, model.n_clusters_, record)
+        result = Result.of_prediction(scene, model, labels, confidence)
+        record = _record(model_file, request, result, started, clock)
+        files, remarks = write_results(folder, result, record, extras)
     if as_json:
-        click.echo(record_json(record), nl=False)
+        click.echo((folder / RECORD).read_text(encoding="ascii"), nl=False)
         return
-    areas = map_of(scene, labels, model.n_clusters_).areas
-    report.describe_sizes(console, labels, model.n_clusters_, areas)
-    if unknown:
-        verb = "is" if unknown == 1 else "are"
+    report.describe_clusters(console, result)
+    unlike = int(result.unlike.sum())
+    if unlike:
+        verb = "is" if unlike == 1 else "are"
         say(
             console,
-            f"{count(unknown, 'pixel')} of {scene.n_valid:,} {verb} unlike any spectrum of the fit "
-            "and without a label",
+            f"{count(unlike, 'pixel')} of {scene.n_valid:,} {verb} unlike any spectrum of the fit "
+            f"and {verb} in no cluster",
         )
+    if result.scores is not None:
+        report.describe_scores(console, result.scores)
     say(console, f"time: {clock.total:.1f} s")
     say(console)
     report.describe_files(console, files, remarks)
 
 
-def _matching_scene(request: SceneRequest, model: Any) -> Scene:
+def _matching_scene(request: SceneRequest, model: DiffusionLearner) -> Scene:
     """Read the scene with the bands of the fit."""
     from spectrawalk.prepare.band_matching import match_bands
 
@@ -113,10 +131,15 @@ def _matching_scene(request: SceneRequest, model: Any) -> Scene:
 
 
 def _record(
-    model_file: str, request: SceneRequest, scene: Scene, unknown: int, seconds: float
+    model_file: str,
+    request: SceneRequest,
+    result: Result,
+    started: datetime,
+    clock: StageClock,
 ) -> dict[str, Any]:
-    from spectrawalk.io.run_record import environment, file_entry, pixels_sha256
+    from spectrawalk.io.run_record import environment, file_entry, outcome, pixels_sha256
 
+    scene = result.scene
     return environment() | {
         "command": "predict",
         "model": file_entry(model_file),
@@ -124,6 +147,9 @@ def _record(
         "inputs": [file_entry(file) for file in request.files],
         "pixels_sha256": pixels_sha256(scene),
         "preparation": scene.metadata.get("preparation"),
-        "result": {"valid_pixels": scene.n_valid, "unlabelled_pixels": unknown},
-        "times": {"seconds": round(seconds, 3)},
+        "result": {"valid_pixels": scene.n_valid, **outcome(result)},
+        "times": {
+            "started": started.isoformat(timespec="seconds"),
+            "seconds": round(clock.total, 3),
+        },
     }

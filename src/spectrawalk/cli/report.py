@@ -8,22 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from spectrawalk.cli.console import StageClock, say
 from spectrawalk.results.captions import areas as in_words
-from spectrawalk.results.captions import count
+from spectrawalk.results.captions import count, masked_pixels
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from rich.console import Console
 
     from spectrawalk import Scene, Scores
     from spectrawalk.paper.published import Accuracy
+    from spectrawalk.results.result import Result
 
-_WHY_MASKED = {
-    "masked_not_finite": "NaN or infinite",
-    "masked_nodata": "of the value for no data",
-    "masked_all_zero": "zero in every band",
-    "masked_by_source": "called invalid by the source",
-}
 _MANY_CONSTANT = 0.01  # of the pixels: so many are hardly chance
 
 
@@ -38,14 +31,7 @@ def describe_scene(console: Console, scene: Scene, purpose: str = "cluster") -> 
     )
     masked = scene.mask.size - scene.n_valid
     if masked:
-        reasons = [
-            f"{scene.metadata[key]:,} {words}"
-            for key, words in _WHY_MASKED.items()
-            if scene.metadata.get(key)
-        ]
-        reasons += [
-            f"{step['masked_pixels']:,} {step['reason']}" for step in steps if step["masked_pixels"]
-        ]
+        reasons = [f"{n:,} {why}" for why, n in masked_pixels(scene)]
         why = f" ({', '.join(reasons)})" if reasons else ""
         verbs = "is masked and gets" if masked == 1 else "are masked and get"
         say(console, f"{count(masked, 'pixel')} {verbs} no label{why}")
@@ -68,7 +54,7 @@ def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
     """Memory in bytes and time in seconds that a fit is likely to need."""
     from spectrawalk.estimators import forecast
 
-    clusters = forecast.family_clusters(parameters)
+    radius = parameters.get("radius")  # DLSS and DL have none
     size = scene.n_valid, scene.n_bands
     return {
         "memory_bytes": forecast.peak_memory(
@@ -76,10 +62,11 @@ def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
             parameters["n_neighbors"],
             n_eigenpairs=parameters.get("n_eigenpairs", "auto"),
             value_bytes=scene.cube.dtype.itemsize,
-            n_family_clusters=clusters,
+            ensemble_clusters=forecast.ensemble_clusters(parameters),
+            windowed=radius is not None,
         ),
         "available_bytes": forecast.available_memory() + scene.cube.nbytes + forecast.PROGRAM,
-        "seconds": forecast.run_time(*size, family=clusters > 0),
+        "seconds": forecast.run_time(*size, radius, parameters["time"]),
     }
 
 
@@ -99,41 +86,15 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def describe_clusters(
-    console: Console, scene: Scene, model: Any, scores: Scores | None = None
-) -> None:
-    """Print a table of the clusters, and how their number was found."""
-    from spectrawalk.results.cluster_map import map_of
-    from spectrawalk.results.remarks import explain_choice
-
-    matched = None
-    if scores is not None:
-        matched = [
-            _class_name(scene, scores.matching.get(cluster)) for cluster in range(model.n_clusters_)
-        ]
-    areas = map_of(scene, model.labels_, model.n_clusters_).areas
-    describe_sizes(console, model.labels_, model.n_clusters_, areas, matched)
-    choice = explain_choice(model)
-    if choice:
-        say(console, choice)
-
-
-def describe_sizes(
-    console: Console,
-    labels: NDArray[np.integer],
-    n_clusters: int,
-    areas: Sequence[float] | NDArray[np.floating] | None = None,
-    matched: Sequence[str] | None = None,
-) -> None:
+def describe_clusters(console: Console, result: Result) -> None:
     """Print a table of the clusters: colours, sizes, areas in m2, and matched classes."""
-    import numpy as np
     from rich.table import Table
     from rich.text import Text
 
-    from spectrawalk.results.palette import cluster_colors
-
-    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
-    area_of = None if areas is None else in_words(areas)
+    legend = result.map
+    sizes = [*result.sizes.tolist(), *[int(result.unlike.sum())] * legend.has_unlike]
+    area_of = None if legend.areas is None else in_words(legend.areas)
+    matched = None if result.scores is None else [*result.matched_classes, None]
     table = Table()
     table.add_column("cluster", justify="right")
     table.add_column("colour", no_wrap=True)
@@ -143,35 +104,21 @@ def describe_sizes(
         table.add_column("area", justify="right")
     if matched is not None:
         table.add_column("matched with")
-    for cluster, color in enumerate(cluster_colors(n_clusters).tolist()):
+    for entry, color in enumerate(legend.colors.tolist()):
         name = "#{:02x}{:02x}{:02x}".format(*color)
         in_color = console.color_system is not None and not console.no_color
         row: list[str | Text] = [
-            str(cluster + 1),
+            str(entry + 1) if entry < result.n_clusters else legend.names[entry],
             Text.assemble(("  ", f"on {name}"), " ", name) if in_color else name,
-            f"{sizes[cluster]:,}",
-            f"{sizes[cluster] / max(1, sizes.sum()):.1%}",
+            f"{sizes[entry]:,}",
+            f"{sizes[entry] / max(1, sum(sizes)):.1%}",
         ]
         if area_of is not None:
-            row.append(area_of[cluster])
+            row.append(area_of[entry])
         if matched is not None:
-            row.append(matched[cluster])
+            row.append(matched[entry] or "-")
         table.add_row(*row)
     console.print(table)
-
-
-def describe_doubts(console: Console, model: Any) -> None:
-    """Print what about a result is worth a second look."""
-    from spectrawalk.results.remarks import find_doubts
-
-    for remark in find_doubts(model):
-        say(console, remark)
-
-
-def _class_name(scene: Scene, matched: int | None) -> str:
-    if matched is None:
-        return "-"
-    return scene.class_names.get(matched, f"class {matched}")
 
 
 def describe_scores(console: Console, scores: Scores) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.cli.console import results_console, say
+from spectrawalk.cli.console import quiet_option, results_console, say
 from spectrawalk.cli.counting import count_runs
 from spectrawalk.cli.outputs import output_folder
 
@@ -37,9 +37,10 @@ def shared_options(command: Command) -> Command:
                 type=click.Path(path_type=Path),
                 metavar="FOLDER",
                 required=True,
-                help="Folder for the results; made if need be. What it holds is used again.",
+                help="Folder for the results; created if it does not exist. Finished runs in "
+                "it are used again.",
             ),
-            click.option("--quiet", is_flag=True, help="Show no progress."),
+            quiet_option(),
         ]
     ):
         command = option(command)
@@ -51,10 +52,10 @@ scenes_option = click.option(
     default="all",
     show_default=True,
     metavar="all|A,B,...",
-    help="Which of the paper's scenes.",
+    help="Scenes of the paper to use, separated by commas.",
 )
 fresh_option = click.option(
-    "--fresh", is_flag=True, help="Do all runs again, also those that FOLDER holds already."
+    "--fresh", is_flag=True, help="Repeat all runs, also those that are finished in FOLDER."
 )
 seeds_option = click.option(
     "--seeds",
@@ -63,34 +64,39 @@ seeds_option = click.option(
     default=10,
     show_default=True,
     metavar="N",
-    help="Seeds over which methods with chance in them are averaged.",
+    help="Random seeds over which the scores of randomised methods are averaged.",
 )
 methods_option = click.option(
     "--methods",
     default="all",
     show_default=True,
     metavar="all|A,B,...",
-    help="Which methods.",
+    help="Methods to run, separated by commas.",
 )
 
 
 @click.group(
-    short_help="Remake the paper's table and figures.",
+    short_help="Reproduce the paper's table and figures.",
+    invoke_without_command=True,
     epilog=_EXAMPLES,
 )
-def reproduce() -> None:
-    """Remake the paper's table and figures from the scenes at hand.
+@click.pass_context
+def reproduce(context: click.Context) -> None:
+    """Reproduce the paper's table and figures from the scenes on this computer.
 
-    A scene that is not at hand is named and left out. An interrupted command goes on where it
-    stopped when it is called again with the same folder.
+    Scenes that are missing are listed and skipped. An interrupted command continues where it
+    stopped if you start it again with the same folder.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @reproduce.command(
+    short_help="Compare scores with the paper's table.",
     epilog="""\b
 Example:
   spectrawalk reproduce table -o reproduction
-"""
+""",
 )
 @shared_options
 @scenes_option
@@ -98,10 +104,10 @@ Example:
 @seeds_option
 @fresh_option
 def table(folder: Path, scenes: str, methods: str, n_seeds: int, fresh: bool, quiet: bool) -> None:
-    """Run the paper's methods on its scenes and set the scores beside the paper's.
+    """Run the paper's methods on its scenes and compare the scores with the paper's.
 
-    Writes table.md, table.csv and table.png. Each run has a process of its own, so that the
-    memory in the table is the method's; it is kept in FOLDER/runs and not done again.
+    Writes table.md, table.csv and table.png. Each run is a process of its own, so that its memory
+    can be measured. Finished runs are kept in FOLDER/runs and are not repeated.
     """
     from spectrawalk.paper.products import find_scenes, run_paper_methods, write_table
     from spectrawalk.paper.published import METHOD_TITLES
@@ -111,7 +117,7 @@ def table(folder: Path, scenes: str, methods: str, n_seeds: int, fresh: bool, qu
 
     chosen = list(METHOD_TITLES) if methods.strip() == "all" else choose_methods(methods)
     wanted = choose_scenes(scenes)
-    console, start = results_console(), time.perf_counter()
+    console, start = results_console(quiet=quiet), time.perf_counter()
     with output_folder(folder, [], overwrite=True), count_runs("table", quiet=quiet):
         at_hand, missing = find_scenes(wanted)
         runs = []
@@ -126,10 +132,11 @@ def table(folder: Path, scenes: str, methods: str, n_seeds: int, fresh: bool, qu
 
 
 @reproduce.command(
+    short_help="Score every reading of what the paper leaves open.",
     epilog="""\b
 Example:
   spectrawalk reproduce readings -o reproduction
-"""
+""",
 )
 @shared_options
 @scenes_option
@@ -142,7 +149,7 @@ def readings(folder: Path, scenes: str, quiet: bool) -> None:
     from spectrawalk.paper.settings import choose_scenes
 
     wanted = choose_scenes(scenes)
-    console = results_console()
+    console = results_console(quiet=quiet)
     with output_folder(folder, [], overwrite=True), count_runs("readings", quiet=quiet):
         at_hand, missing = find_scenes(wanted)
         files, sentences = write_readings(at_hand, folder)
@@ -153,25 +160,26 @@ def readings(folder: Path, scenes: str, quiet: bool) -> None:
 
 
 @reproduce.command(
+    short_help="Draw the paper's figures.",
     epilog="""\b
 Example:
   spectrawalk reproduce figures -o reproduction
-"""
+""",
 )
 @shared_options
 @scenes_option
 @fresh_option
 def figures(folder: Path, scenes: str, fresh: bool, quiet: bool) -> None:
-    """Draw the paper's figures anew, and the grids that show where the method is fragile.
+    """Draw the paper's figures, and grids that show how sensitive the method is to parameters.
 
-    Writes pictures, and the numbers behind the curves. Label maps come from the runs of
-    `reproduce table` where FOLDER holds them.
+    Writes the figures as pictures, and the values of the curves. Label maps are taken from the
+    runs of `reproduce table` if they are in FOLDER.
     """
     from spectrawalk.paper.products import find_scenes, write_figures
     from spectrawalk.paper.settings import choose_scenes
 
     wanted = choose_scenes(scenes)
-    console = results_console()
+    console = results_console(quiet=quiet)
     with output_folder(folder, [], overwrite=True), count_runs("figures", quiet=quiet):
         at_hand, missing = find_scenes(wanted)
         files, failures = write_figures(at_hand, folder, fresh=fresh)

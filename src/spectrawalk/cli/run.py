@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spectrawalk.cli.console import StageClock, results_console, say, watch
-from spectrawalk.cli.outputs import RECORD, expected_results, write_results
+from spectrawalk.cli.naming import in_words_of_command
 from spectrawalk.cli.scene_request import SceneRequest
 from spectrawalk.errors import FileError
 from spectrawalk.results.captions import describe_crop, describe_settings
 
 if TYPE_CHECKING:
-    from spectrawalk import Scene, Scores
+    from spectrawalk import Scene
+    from spectrawalk.results.result import Result
 
 METHODS = ("SRDL", "DLSS", "DL")
 
@@ -59,27 +60,31 @@ class Run:
             )
         return cls(request, record["method"], record["parameters"], record)
 
-    def tell_plan(self, folder: Path | None, *, quiet: bool, as_json: bool) -> None:
-        """Read the scene and print what would be done with it."""
+    def tell_plan(
+        self, folder: Path | None, extras: Sequence[str], *, quiet: bool, as_json: bool
+    ) -> None:
+        """Read the scene and print what would be done with it; see :meth:`carry_out`."""
         from spectrawalk.cli import report
+        from spectrawalk.report.run_folder import run_files
 
         self.estimator()
         with watch("reading", quiet=quiet):
             scene, _ = self.load()
         forecast = report.forecast(scene, self.estimator().get_params())
+        files = run_files(extras)
         if as_json:
             from spectrawalk.io.run_record import record_json
 
-            plan = self._about(scene) | {"forecast": forecast, "would_write": expected_results()}
+            plan = self._about(scene) | {"forecast": forecast, "would_write": files}
             click.echo(record_json(plan), nl=False)
             return
-        console = results_console()
+        console = results_console(quiet=quiet)
         report.describe_scene(console, scene)
         say(console, describe_settings(self.estimator()))
         report.describe_forecast(console, forecast)
         where = "the folder of -o" if folder is None else f"'{folder}'"
         say(console, f"nothing was written; a run would write to {where}:")
-        say(console, "  " + ", ".join(expected_results()))
+        say(console, "  " + ", ".join(files))
 
     def carry_out(
         self, folder: Path, extras: Sequence[str], *, quiet: bool, as_json: bool, force: bool
@@ -87,14 +92,16 @@ class Run:
         """Read, fit, write, print; `extras` are the files that are not always wanted."""
         from spectrawalk.cli import report
         from spectrawalk.estimators import forecast
+        from spectrawalk.report.file_names import RECORD
+        from spectrawalk.report.run_folder import write_results
+        from spectrawalk.results.result import Result
 
         started = datetime.now(UTC)
         with watch("loading", quiet=quiet):
             estimator = self.estimator()
         with watch("reading", quiet=quiet):
             scene, inputs = self.load()
-        console = results_console()
-        console.quiet = as_json
+        console = results_console(quiet=quiet or as_json)
         report.describe_scene(console, scene)
         report.describe_forecast(console, report.forecast(scene, estimator.get_params()))
         with (
@@ -103,18 +110,20 @@ class Run:
         ):
             model = estimator.fit(scene)
         with watch("writing", quiet=quiet):
-            scores = _score(scene, model)
-            record = self.record(scene, inputs, model, scores, started, clock)
-            files, remarks = write_results(folder, scene, model, scores, record, extras)
+            result = Result.of_fit(scene, model)
+            record = self.record(result, inputs, started, clock)
+            files, remarks = write_results(folder, result, record, extras)
         if as_json:
             click.echo((folder / RECORD).read_text(encoding="ascii"), nl=False)
             return
         crop = describe_crop(scene.metadata)
-        say(console, describe_settings(model) + (f"; {crop}" if crop else ""))
-        report.describe_clusters(console, scene, model, scores)
-        report.describe_doubts(console, model)
-        if scores is not None:
-            report.describe_scores(console, scores)
+        say(console, result.settings + (f"; {crop}" if crop else ""))
+        report.describe_clusters(console, result)
+        for remark in (result.choice, *result.doubts):
+            if remark:
+                say(console, in_words_of_command(remark))
+        if result.scores is not None:
+            report.describe_scores(console, result.scores)
         report.describe_time(console, {self.method: clock})
         say(console)
         report.describe_files(console, files, remarks + self._remarks())
@@ -166,16 +175,17 @@ class Run:
                 )
 
     def record(
-        self,
-        scene: Scene,
-        inputs: dict[str, Any],
-        model: Any,
-        scores: Scores | None,
-        started: datetime,
-        clock: StageClock,
+        self, result: Result, inputs: dict[str, Any], started: datetime, clock: StageClock
     ) -> dict[str, Any]:
         """All that is to be kept of a run, its outputs left out."""
-        return self._about(scene) | inputs | _outcome(model, scores, started, clock)
+        from spectrawalk.io.run_record import outcome
+
+        times = {
+            "started": started.isoformat(timespec="seconds"),
+            "seconds": round(clock.total, 3),
+            "stages": {stage: round(seconds, 3) for stage, seconds in clock.seconds.items()},
+        }
+        return self._about(result.scene) | inputs | {"result": outcome(result), "times": times}
 
     def _about(self, scene: Scene) -> dict[str, Any]:
         """What the record says before the fit."""
@@ -210,34 +220,3 @@ class Run:
             f"the record is of spectrawalk {before}, this is {__version__}: labels may "
             "differ where the method was changed."
         ]
-
-
-def _score(scene: Scene, model: Any) -> Scores | None:
-    from spectrawalk import score
-
-    truth = scene.ground_truth
-    return score(truth, model.labels_) if truth is not None and (truth > 0).any() else None
-
-
-def _outcome(
-    model: Any, scores: Scores | None, started: datetime, clock: StageClock
-) -> dict[str, Any]:
-    """What the record says after the fit."""
-    import numpy as np
-
-    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
-    return {
-        "result": {
-            "n_clusters": model.n_clusters_,
-            "sizes": sizes.tolist(),
-            "n_eigenpairs": len(model.eigenvalues_),
-            "graph_components": model.n_components_,
-            "exact_density": bool(model.exact_density_),
-            "scores": None if scores is None else asdict(scores),
-        },
-        "times": {
-            "started": started.isoformat(timespec="seconds"),
-            "seconds": round(clock.total, 3),
-            "stages": {stage: round(seconds, 3) for stage, seconds in clock.seconds.items()},
-        },
-    }

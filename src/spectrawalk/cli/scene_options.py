@@ -12,7 +12,7 @@ from spectrawalk.cli.options import Crop, WavelengthRange
 
 
 def _switch(option: str, name: str, action: str, what: str) -> Callable[[Any], Any]:
-    """Make an option that leaves something out, or keeps it."""
+    """Make an option that excludes something, or keeps it."""
     return click.option(
         option, name, type=click.Choice([action, "keep"]), default=action, help=what
     )
@@ -24,7 +24,7 @@ _READING = (
         "--nodata",
         type=float,
         metavar="VALUE",
-        help="Value that stands for no data; pixels with it in any band are left out.",
+        help="Value that stands for no data; pixels with it in any band are excluded.",
     ),
     click.option(
         "--bands-first",
@@ -38,7 +38,7 @@ _PIXELS = (
         "--crop",
         type=Crop(),
         metavar="ROW0:ROW1,COL0:COL1",
-        help="Use only these rows and columns, counted from 0, the last ones left out.",
+        help="Use only these rows and columns, counted from 0; ROW1 and COL1 are excluded.",
     ),
     click.option(
         "--mask",

@@ -91,7 +91,7 @@ class SceneRequest:
             ranges = _pairs(request.band_ranges, float)
         except (TypeError, ValueError):
             raise FileError(
-                f"the record '{record}' does not say clearly which scene was used; give a run.json "
+                f"the record '{record}' does not state which scene was used; give a run.json "
                 "as it was written."
             ) from None
         return dataclasses.replace(request, nodata=nodata, crop=crop, band_ranges=ranges)
@@ -119,9 +119,15 @@ class SceneRequest:
 
     @property
     def files(self) -> list[str]:
-        """Files that the user named."""
+        """Files that the user named, then those that belong to them, as the values of a header do.
+
+        In this order, because records of before have those that the user named alone.
+        """
+        from spectrawalk.io.reading import files_beside
+
         named = (self.source if self.is_file else None, self.mask_file)
-        return [file for file in named if file is not None]
+        files = [file for file in named if file is not None]
+        return files + [str(beside) for file in files for beside in files_beside(file)]
 
     def load(self) -> Scene:
         """Read the scene, or no more of it than is wanted, and prepare it."""
@@ -136,7 +142,7 @@ class SceneRequest:
         return scene, dataclasses.replace(self, crop=None).prepare(scene)
 
     def prepare(self, scene: Scene) -> Scene:
-        """Leave out the bands and pixels that are not to be used."""
+        """Exclude the bands and pixels that are not to be used."""
         from spectrawalk.prepare.bands import prepare_scene
 
         mask = None
@@ -183,7 +189,7 @@ class SceneRequest:
             ("--bands-first", self.bands_first),
         ):
             if given:
-                raise ParameterError(f"{option} is for files; leave it out for '{self.source}'.")
+                raise ParameterError(f"{option} is for files; do not give it for '{self.source}'.")
         return load_scene(self.source)
 
 

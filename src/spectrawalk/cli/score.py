@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.cli.console import results_console
+from spectrawalk.cli.console import results_console, warn
+from spectrawalk.cli.naming import naming
 from spectrawalk.errors import DataError
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ Examples:
     "--truth-variable", metavar="NAME", help="Array of TRUTH, in a file that holds several."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
 def score(
+    context: click.Context,
     map_file: str,
     truth: str,
     map_variable: str | None,
@@ -50,8 +53,10 @@ def score(
     import spectrawalk
     from spectrawalk.io.run_record import record_json
 
-    labels, map_place = _read(map_file, map_variable)
-    classes, names, truth_place = _read_truth(truth, truth_variable)
+    with naming(variable="--map-variable"):
+        labels, map_place = _read(map_file, map_variable)
+    with naming(variable="--truth-variable"):
+        classes, names, truth_place = _read_truth(truth, truth_variable)
     if labels.shape != classes.shape:
         raise DataError(
             f"'{map_file}' is {_size(labels)} pixels and '{truth}' is {_size(classes)}; give a map "
@@ -63,6 +68,7 @@ def score(
             "to one grid first."
         )
     scores = spectrawalk.score(classes, labels, no_label=0)
+    _warn_if_exchanged(map_file, truth, classes, labels, scores.oa)
     rows = class_rows(classes, labels, scores, names)
     if as_json:
         click.echo(record_json(asdict(scores) | {"classes": rows}), nl=False)
@@ -72,6 +78,34 @@ def score(
     from spectrawalk.cli.report import describe_scores
 
     describe_scores(console, scores)
+
+
+def _warn_if_exchanged(
+    map_file: str, truth: str, classes: NDArray[Any], labels: NDArray[Any], oa: float
+) -> None:
+    """Warn where the map seems to stand in the place of the ground truth."""
+    import numpy as np
+
+    from spectrawalk.io.own_maps import is_own_map
+    from spectrawalk.results.scores import accuracy_if_exchanged
+
+    if is_own_map(map_file):
+        return
+    if Path(truth).is_file() and is_own_map(truth):
+        warn(
+            f"'{truth}' is a map of clusters that spectrawalk wrote, but stands second, where the "
+            "ground truth belongs; exchange the two files."
+        )
+        return
+    better = accuracy_if_exchanged(classes, labels, oa)
+    if better is not None:
+        known = classes > 0
+        lost = np.count_nonzero(known & (labels == 0))
+        warn(
+            f"{lost:,} of {np.count_nonzero(known):,} pixels with a class in '{truth}' have no "
+            f"cluster in '{map_file}' and count as wrong; if '{map_file}' is the ground truth, "
+            f"exchange the two files, and OA is {better:.3f} in place of {oa:.3f}."
+        )
 
 
 def class_rows(

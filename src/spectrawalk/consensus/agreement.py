@@ -33,17 +33,17 @@ def agreement_across(runs: Sequence[Any], field: str) -> float | None:
 
     Parameters
     ----------
-    runs : list of Member
+    runs : list of BaseClustering
         Or of any named tuples with ``labels``.
     field : str
 
     Examples
     --------
     >>> import numpy as np
-    >>> from spectrawalk.consensus.ensemble import Member
+    >>> from spectrawalk.consensus.ensemble import BaseClustering
     >>> labels = np.array([0, 0, 1, 1])
-    >>> first = Member("spectra", False, 3, "near", 0, 0.5, labels)
-    >>> runs = [first, first._replace(view="whitened", labels=1 - labels)]
+    >>> first = BaseClustering("spectra", False, 3, "near", 0, 0.5, labels)
+    >>> runs = [first, first._replace(view="mnf", labels=1 - labels)]
     >>> agreement_across(runs, "view"), agreement_across(runs, "radius")
     (1.0, None)
     """

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.consensus.confidence import tie_margin
-from spectrawalk.srdl.labels import number_by_size
+from spectrawalk.consensus.confidence import coassociation_margin
+from spectrawalk.srdl.numbering import number_by_size
 from spectrawalk.threads import one_thread
 
 GROUPS_PER_CLUSTER = 12
@@ -70,8 +70,8 @@ def consensus_of(
             other = _similarity(stack_labels(beside), group)
             similarity = (1 - BESIDE) * similarity + BESIDE * other
         joined = settle(stacked, join_groups(similarity, np.bincount(group), n_clusters)[group])
-        labels, _ = number_by_size(joined.astype(np.int32), np.unique(joined))
-        return Agreement(labels, tie_margin(runs, labels))
+        labels, _ = number_by_size(joined)
+        return Agreement(labels, coassociation_margin(runs, labels))
 
 
 def stack_labels(runs: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:

@@ -43,18 +43,18 @@ def confidence_of(kinds: Sequence[Runs], labels: NDArray[np.integer]) -> NDArray
     votes = np.zeros((len(labels), int(labels.max()) + 1), dtype=np.float32)
     for runs in kinds:
         votes += vote_shares(runs, labels) / len(kinds)
-    by_ties = tie_margin([run for runs in kinds for run in runs], labels)
+    by_ties = coassociation_margin([run for runs in kinds for run in runs], labels)
     return np.clip(VOTES * _margin(votes, labels) + (1 - VOTES) * by_ties, 0.0, 1.0)
 
 
-def tie_margin(runs: Runs, labels: NDArray[np.integer]) -> NDArray[np.float32]:
+def coassociation_margin(runs: Runs, labels: NDArray[np.integer]) -> NDArray[np.float32]:
     """Margin between a pixel's own cluster and the next, in the share of runs that tie them.
 
     Examples
     --------
     >>> import numpy as np
     >>> runs = [np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1])]
-    >>> tie_margin(runs, np.array([0, 0, 1, 1])).tolist()
+    >>> coassociation_margin(runs, np.array([0, 0, 1, 1])).tolist()
     [0.75, 0.75, 0.25, 0.75]
     """
     tie = np.zeros((len(labels), int(labels.max()) + 1), dtype=np.float32)

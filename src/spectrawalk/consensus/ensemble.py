@@ -7,25 +7,22 @@ as much as its few graphs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from spectrawalk import progress
-from spectrawalk.consensus.features import View, Views, leading
+from spectrawalk.consensus.features import FeatureSet, FeatureSets, leading
 from spectrawalk.consensus.kmeans import kmeans_labels
-from spectrawalk.srdl import graph, modes, neighbors
-from spectrawalk.srdl.bridges import bridge_components
-from spectrawalk.srdl.density import (
-    BANDWIDTH_SHARE,
-    density_ranking,
-    kernel_density,
-    mean_distance,
-)
-from spectrawalk.srdl.eigenpairs import diffusion_coordinates, leading_eigenpairs
-from spectrawalk.srdl.labels import Consensus, label_pixels
+from spectrawalk.prepare.pixels import Grid
+from spectrawalk.srdl import pipeline
+from spectrawalk.srdl.density import BANDWIDTH_SHARE, density_ranking
+from spectrawalk.srdl.eigenpairs import diffusion_coordinates
+from spectrawalk.srdl.labels import Consensus
+from spectrawalk.srdl.neighbors import global_neighbors
+from spectrawalk.srdl.pipeline import Ascent, Density, Graph, GraphSettings, Neighbors
 
 RADIUS_SHARE = 0.3
 """The base radius as a share of the image's shorter side..."""
@@ -39,7 +36,7 @@ WIDTHS = (0, 2, 4)
 Factors = tuple[float | None, ...]
 """Radii of a view's graphs, in units of the base radius; None is the whole image."""
 
-CONTRAST_FACTORS: Factors = (1.0, None)
+WITHIN_FIELD_FACTORS: Factors = (1.0, None)
 """Fields that stand out from what varies inside them find those of their kind from afar."""
 
 OTHER_FACTORS: Factors = (0.67, 1.5)
@@ -50,6 +47,9 @@ NEIGHBOR_SHARE = {True: 0.5, False: 1.0}
 
 REMAINS = (0.5, 0.1)
 """Times are such that this part of the last eigenpair used is left: one short, one long."""
+
+EXTRA_EIGENPAIRS = 2
+"""Eigenpairs beyond one per cluster, in some of the runs on a graph."""
 
 FINE = 3
 """Clusters of a fine run, per cluster wanted."""
@@ -81,22 +81,22 @@ class Settings(NamedTuple):
     consensus: Consensus
 
 
-class Graph(NamedTuple):
-    """A graph of the family, solved."""
+class SolvedGraph(NamedTuple):
+    """A graph of the ensemble and the eigenpairs of its random walk."""
 
     view: str
     smoothed: bool
     radius: int | None
     eigenvalues: NDArray[np.float64]
     eigenvectors: NDArray[np.float64]
-    densities: dict[str, NDArray[np.float64]]
+    densities: dict[str, Density]
     bandwidth: float
     """Of the first kind of density."""
     n_components: int
     neighbors: NDArray[np.int32]
 
 
-class Member(NamedTuple):
+class BaseClustering(NamedTuple):
     """One run: how it was made, and its labels."""
 
     view: str
@@ -115,14 +115,10 @@ _Variant = tuple[int | None, float | None]
 """Eigenpairs beyond one per cluster, and what the time leaves; None where given."""
 
 
-class Run(NamedTuple):
-    """What a run leaves behind besides labels."""
+class Solution(NamedTuple):
+    """What an SRDL run leaves behind besides labels."""
 
-    coordinates: NDArray[np.float64]
-    density: NDArray[np.float64]
-    ranking: NDArray[np.intp]
-    parent: NDArray[np.int64]
-    rho: NDArray[np.float64]
+    ascent: Ascent
     eigenvalues: NDArray[np.float64]
     time: float
     bandwidth: float
@@ -144,166 +140,157 @@ def base_radius(mask: NDArray[np.bool_], radius: int | None = None) -> int:
     return max(2, min(round(RADIUS_SHARE * min(mask.shape)), LARGEST_RADIUS))
 
 
-def walked_views(views: Views, n_clusters: int) -> list[tuple[View, Factors]]:
+def graph_features(views: FeatureSets, n_clusters: int) -> list[tuple[FeatureSet, Factors]]:
     """What graphs are made of: contrasts, some more or fewer, and the other view of least noise.
 
     All spectral views, where there are no contrasts.
     """
-    if views.contrast is None:
+    if views.within_field is None:
         return [(view, OTHER_FACTORS) for view in views.spectral]
-    most = views.contrast.points.shape[1]
+    most = views.within_field.points.shape[1]
     widths = sorted({min(max(2, n_clusters) + extra, most) for extra in WIDTHS})
-    contrasts = [(leading(views.contrast, width), CONTRAST_FACTORS) for width in widths]
+    contrasts = [(leading(views.within_field, width), WITHIN_FIELD_FACTORS) for width in widths]
     return contrasts + [(view, OTHER_FACTORS) for view in views.spectral[-1:]]
 
 
 def solve_graphs(
-    walked: list[tuple[View, Factors]],
-    mask: NDArray[np.bool_],
+    features: list[tuple[FeatureSet, Factors]],
+    grid: Grid,
     n_eigenpairs: int,
     settings: Settings,
-) -> Iterator[Graph]:
-    """Build the family's graphs one after the other, and solve each for its leading eigenpairs."""
-    if mask.ndim == 1 or not settings.windowed:
-        walked = [(view, (None,)) for view, _ in walked]
-    plans = [(view, factors, factor) for view, factors in walked for factor in factors]
-    last: View | None = None
+) -> Iterator[SolvedGraph]:
+    """Build the ensemble's graphs one by one, and solve each for its leading eigenpairs."""
+    if not grid.is_image or not settings.windowed:
+        features = [(view, (None,)) for view, _ in features]
+    plans = [(view, factors, factor) for view, factors in features for factor in factors]
+    last: FeatureSet | None = None
     searched: _Searched | None = None
-    for view, factors, factor in progress.track("family", plans):
+    for view, factors, factor in progress.track("ensemble", plans):
         if searched is None or view is not last:
             last, searched = view, _search(view, settings, keep=None in factors)
-        yield _solve(view, factor, mask, n_eigenpairs, settings, searched)
+        yield _solve(view, factor, grid, n_eigenpairs, settings, searched)
 
 
 class _Searched(NamedTuple):
     """What one search of the whole image gives: densities, and the neighbours of a graph."""
 
-    densities: dict[str, NDArray[np.float64]]
+    densities: dict[str, Density]
     bandwidth: float
     """Of the first kind of density."""
-    neighbors: NDArray[np.int32]
-    """Shape (n, k), and their squared distances; (n, 0) where no graph needs them."""
-    d2: NDArray[np.float64]
+    near: Neighbors
+    """No neighbours where no graph needs them."""
 
 
 def _solve(
-    view: View,
+    view: FeatureSet,
     factor: float | None,
-    mask: NDArray[np.bool_],
+    grid: Grid,
     n_eigenpairs: int,
     settings: Settings,
     searched: _Searched,
-) -> Graph:
-    radius = None
-    index, d2 = searched.neighbors, searched.d2
+) -> SolvedGraph:
+    graph_settings = GraphSettings(_graph_neighbors(view, settings))
+    near = searched.near
     if factor is not None:
-        k = _graph_neighbors(view, settings)
-        radius = max(1, round(factor * base_radius(mask, settings.radius)))
-        index, d2 = neighbors.window_neighbors(view.points, mask, k, radius)
-    W, n_components = connected_graph(view.points, mask, index, d2, radius)
-    del d2  # of a large image they are as much as all the rest
-    values, vectors = leading_eigenpairs(W, n_eigenpairs, tolerance=TOLERANCE)
-    return Graph(
+        radius = max(1, round(factor * base_radius(grid.mask, settings.radius)))
+        graph_settings = replace(graph_settings, radius=radius)
+        near = pipeline.nearest_neighbors(view.points, grid, graph_settings)
+    graph = nearly_unweighted_graph(view.points, grid, near, graph_settings)
+    index = near.index
+    del near  # of a large image the distances are as much as all the rest
+    values, vectors = pipeline.random_walk(graph, n_eigenpairs, TOLERANCE)
+    return SolvedGraph(
         view.name,
         view.smoothed,
-        radius,
+        graph_settings.radius,
         values,
         vectors,
         searched.densities,
         searched.bandwidth,
-        n_components,
+        graph.n_components,
         index,
     )
 
 
-def connected_graph(
-    points: NDArray[np.float64],
-    mask: NDArray[np.bool_],
-    index: NDArray[np.int32],
-    d2: NDArray[np.float64],
-    radius: int | None,
-) -> tuple[csr_array, int]:
-    """Weights between neighbours, nearly equal; and the parts that had to be joined by bridges."""
-    present = np.isfinite(d2)
-    typical = float(np.sqrt(np.mean(d2, where=present))) if present.any() else 0.0
-    scales = graph.local_scales(d2, WEIGHT_SCALE * typical if typical > 0 else 1.0)
-    return bridge_components(graph.weight_matrix(index, d2, scales), points, mask, scales, radius)
+def nearly_unweighted_graph(
+    points: NDArray[np.float64], grid: Grid, near: Neighbors, settings: GraphSettings
+) -> Graph:
+    """Graph whose weights are nearly equal: their scale is ten times the typical distance."""
+    present = np.isfinite(near.d2)
+    typical = float(np.sqrt(np.mean(near.d2, where=present))) if present.any() else 0.0
+    sigma = WEIGHT_SCALE * typical if typical > 0 else 1.0
+    return pipeline.neighbor_graph(near, points, grid, replace(settings, sigma=sigma))
 
 
-def _graph_neighbors(view: View, settings: Settings) -> int:
+def _graph_neighbors(view: FeatureSet, settings: Settings) -> int:
     return max(1, round(NEIGHBOR_SHARE[view.smoothed] * settings.n_neighbors))
 
 
-def _search(view: View, settings: Settings, *, keep: bool) -> _Searched:
+def _search(view: FeatureSet, settings: Settings, *, keep: bool) -> _Searched:
     """Search the nearest spectra of the whole image, for densities and, to `keep`, for a graph.
 
     Densities are the paper's, which sees near spectra only, and one that sees more.
     """
     points, density_neighbors = view.points, settings.density_neighbors
     k = _graph_neighbors(view, settings)
-    index, d2 = neighbors.global_neighbors(points, max(k, density_neighbors, DENSITY_NEIGHBORS))
-    mean = np.sqrt(d2[:, :DENSITY_NEIGHBORS]).mean(axis=1)
+    index, d2 = global_neighbors(points, max(k, density_neighbors, DENSITY_NEIGHBORS))
+    many = d2[:, :DENSITY_NEIGHBORS]
+    mean = np.sqrt(many).mean(axis=1)
     floor = 1e-9 * float(mean.max()) or 1.0
+    wide = 1 / np.maximum(mean, floor)
+    wide /= wide.sum()
     # Where all but a few pixels are equal, any bandwidth will do.
-    bandwidth = (mean_distance(points, MEAN_SAMPLE) or 1.0) / BANDWIDTH_SHARE
+    bandwidth = pipeline.automatic_bandwidth(points, MEAN_SAMPLE) or 1.0 / BANDWIDTH_SHARE
     near = d2[:, :density_neighbors]
     # Noise can keep all spectra farther apart than the paper's bandwidth reaches.
     while not np.exp(-near / bandwidth**2).sum() > 0:
         bandwidth *= 2
-    wide = 1 / np.maximum(mean, floor)
     kept = k if keep else 0
     return _Searched(
-        {"near": kernel_density(near, bandwidth), "wide": wide / wide.sum()},
+        {
+            "near": pipeline.rank_by_density(near, bandwidth),
+            "wide": Density(wide, density_ranking(wide, many)),
+        },
         bandwidth,
-        index[:, :kept].copy(),
-        d2[:, :kept].copy(),
+        Neighbors(index[:, :kept].copy(), d2[:, :kept].copy()),
     )
 
 
 def fine_labels(
-    run: Run, mask: NDArray[np.bool_], n_clusters: int, settings: Settings
+    solution: Solution, grid: Grid, n_clusters: int, settings: Settings
 ) -> NDArray[np.int32]:
-    """Label the pixels of a run again, from up to three times as many modes, for questions."""
-    mode_score = run.density * run.rho
-    most = min(FINE * n_clusters, int(np.count_nonzero(mode_score > 0)))
-    found = _leading_modes(mode_score, run.ranking, most)
-    return label_pixels(run.coordinates, run.ranking, run.parent, found, mask, settings.consensus)
+    """Label the pixels of a run again, from up to three times as many modes, for queries."""
+    ascent = solution.ascent
+    most = min(FINE * n_clusters, int(np.count_nonzero(ascent.mode_score > 0)))
+    return _labels(ascent, most, grid, settings)
 
 
-def members_of(
-    solved: Graph, mask: NDArray[np.bool_], n_clusters: int, settings: Settings
-) -> Iterator[tuple[Member, Run]]:
-    """Runs on one graph that find `n_clusters`; those that cannot are left out."""
-    for density, p in solved.densities.items():
-        ranking = density_ranking(p)
+def _labels(ascent: Ascent, n_clusters: int, grid: Grid, settings: Settings) -> NDArray[np.int32]:
+    found = pipeline.choose_modes(ascent, n_clusters, n_clusters)
+    return pipeline.label_from_modes(ascent, found.pixels, grid, settings.consensus)
+
+
+def srdl_runs(
+    solved: SolvedGraph, grid: Grid, n_clusters: int, settings: Settings
+) -> Iterator[tuple[BaseClustering, Solution]]:
+    """SRDL runs on one graph that find `n_clusters`; those that cannot are left out."""
+    for kind, density in solved.densities.items():
         for variant in _variants(settings):
             extra, remains = variant
             values, time, coordinates = _coordinates(solved, n_clusters, variant, settings)
-            parent, rho = modes.nearest_denser(coordinates, ranking)
-            if np.count_nonzero(p * rho > 0) < n_clusters:
+            ascent = pipeline.ascend(coordinates, density)
+            if np.count_nonzero(ascent.mode_score > 0) < n_clusters:
                 continue
-            found = _leading_modes(p * rho, ranking, n_clusters)
-            labels = label_pixels(coordinates, ranking, parent, found, mask, settings.consensus)
-            member = Member(
-                solved.view, solved.smoothed, solved.radius, density, extra or 0, remains, labels
+            labels = _labels(ascent, n_clusters, grid, settings)
+            member = BaseClustering(
+                solved.view, solved.smoothed, solved.radius, kind, extra or 0, remains, labels
             )
-            yield (
-                member,
-                Run(
-                    coordinates,
-                    p,
-                    ranking,
-                    parent,
-                    rho,
-                    values,
-                    time,
-                    solved.bandwidth,
-                    solved.neighbors,
-                ),
-            )
+            yield member, Solution(ascent, values, time, solved.bandwidth, solved.neighbors)
 
 
-def cut_of(solved: Graph, n_clusters: int, settings: Settings, seed: int) -> Member | None:
+def spectral_run(
+    solved: SolvedGraph, n_clusters: int, settings: Settings, seed: int
+) -> BaseClustering | None:
     """Cut one graph into clusters by K-means in diffusion coordinates, at the short time.
 
     Modes are told by single pixels, and the more of them are wanted, the likelier one goes astray;
@@ -315,11 +302,13 @@ def cut_of(solved: Graph, n_clusters: int, settings: Settings, seed: int) -> Mem
     if len(np.unique(labels)) < n_clusters:
         return None
     extra, remains = variant
-    return Member(solved.view, solved.smoothed, solved.radius, None, extra or 0, remains, labels)
+    return BaseClustering(
+        solved.view, solved.smoothed, solved.radius, None, extra or 0, remains, labels
+    )
 
 
 def _coordinates(
-    solved: Graph, n_clusters: int, variant: _Variant, settings: Settings
+    solved: SolvedGraph, n_clusters: int, variant: _Variant, settings: Settings
 ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
     """Eigenvalues used, time, and diffusion coordinates of one variant of the runs on a graph."""
     extra, remains = variant
@@ -331,19 +320,12 @@ def _coordinates(
     return values, time, np.ascontiguousarray(coordinates)
 
 
-def _leading_modes(
-    mode_score: NDArray[np.float64], ranking: NDArray[np.intp], n_clusters: int
-) -> NDArray[np.intp]:
-    """Pixels of the largest D_t; of equal ones the denser, as in a single fit."""
-    return ranking[modes.find_modes(mode_score[ranking], n_clusters, n_clusters).pixels]
-
-
 def _variants(settings: Settings) -> list[_Variant]:
     """Runs on one graph and density; the first one is of the short time."""
     remains: tuple[float | None, ...] = (None,) if settings.time is not None else REMAINS
     if settings.n_eigenpairs is not None:
         return [(None, left) for left in remains]
-    return [*((0, left) for left in remains), (2, remains[0])]
+    return [*((0, left) for left in remains), (EXTRA_EIGENPAIRS, remains[0])]
 
 
 def time_for(eigenvalues: NDArray[np.float64], remains: float) -> float:

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 
 from spectrawalk.prepare.pixels import Pixels
+from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
 
 COORDINATES = 20
 """Principal coordinates of a view: they hold what neighbours differ in, and searches are quick."""
 
-WHITENED = 10
+MNF_COMPONENTS = 10
 """Leading noise-whitened components that make a view, and contrasts where these are counted on."""
 
 SMOOTHING = 3
@@ -54,7 +55,7 @@ DARKEST = 1 / 3
 """Spectra shorter than this part of the median length are not scaled up to the length of others."""
 
 
-class View(NamedTuple):
+class FeatureSet(NamedTuple):
     """One way to look at the spectra."""
 
     name: str
@@ -63,70 +64,73 @@ class View(NamedTuple):
     """Coordinates of each pixel, shape (n, at most 20); distances between them are spectral."""
 
 
-class Views(NamedTuple):
+class FeatureSets(NamedTuple):
     """All views of the same pixels."""
 
-    spectral: list[View]
+    spectral: list[FeatureSet]
     """Spectra and their noise-whitened components, plain and smoothed; the last has least noise."""
-    contrast: View | None
+    within_field: FeatureSet | None
     """What fields differ in, most telling first; None without space, or with next to none."""
 
     @property
-    def even(self) -> list[View]:
+    def even(self) -> list[FeatureSet]:
         """Those in which noise is evened out; all, where there are no contrasts."""
-        if self.contrast is None:
+        if self.within_field is None:
             return self.spectral
-        whitened = [view for view in self.spectral if view.name == "whitened"]
-        return [*whitened, leading(self.contrast, WHITENED)]
+        whitened = [view for view in self.spectral if view.name == "mnf"]
+        return [*whitened, leading(self.within_field, MNF_COMPONENTS)]
 
 
-def views_of(pixels: Pixels) -> Views:
-    """Views of the pixels; a table, which has no space, has one only.
+def feature_sets(pixels: Pixels) -> FeatureSets:
+    """FeatureSets of the pixels; a table, which has no space, has one only.
 
     Examples
     --------
     >>> from spectrawalk.datasets import make_scene
     >>> from spectrawalk.prepare.pixels import take_pixels
-    >>> views = views_of(take_pixels(make_scene((20, 20), n_bands=30)))
+    >>> views = feature_sets(take_pixels(make_scene((20, 20), n_bands=30)))
     >>> [(view.name, view.smoothed) for view in views.spectral]
-    [('spectra', False), ('spectra', True), ('whitened', False), ('whitened', True)]
-    >>> views.contrast.points.shape
+    [('spectra', False), ('spectra', True), ('mnf', False), ('mnf', True)]
+    >>> views.within_field.points.shape
     (400, 20)
     """
-    spectra, mask = pixels.spectra, pixels.mask
-    plain = View("spectra", False, principal_coordinates(spectra))
-    if not pixels.is_image:
-        return Views([plain], None)
-    components, _ = whitened_components(spectra, mask)
-    components = np.ascontiguousarray(components[:, :WHITENED])
+    spectra, mask = pixels.spectra, pixels.grid.mask
+    plain = FeatureSet("spectra", False, principal_coordinates(spectra))
+    if not pixels.grid.is_image:
+        return FeatureSets([plain], None)
+    components, _ = mnf_components(spectra, mask)
+    components = np.ascontiguousarray(components[:, :MNF_COMPONENTS])
     smoothed = local_mean(spectra, mask)
-    contrast = View("contrast", True, contrast_components(smoothed, mask, overwrite=True))
+    within_field = FeatureSet(
+        "within-field", True, within_field_components(smoothed, mask, overwrite=True)
+    )
     spectral = [
         plain,
-        View("spectra", True, principal_coordinates(smoothed, overwrite=True)),
-        View("whitened", False, components),
-        View("whitened", True, local_mean(components, mask)),
+        FeatureSet("spectra", True, principal_coordinates(smoothed, overwrite=True)),
+        FeatureSet("mnf", False, components),
+        FeatureSet("mnf", True, local_mean(components, mask)),
     ]
-    return Views(
-        [view for view in spectral if _differs(view)], contrast if _differs(contrast) else None
+    return FeatureSets(
+        [view for view in spectral if _differs(view)],
+        within_field if _differs(within_field) else None,
     )
 
 
-def leading(view: View, width: int) -> View:
+def leading(view: FeatureSet, width: int) -> FeatureSet:
     """Keep so many of a view's coordinates.
 
     Examples
     --------
     >>> import numpy as np
-    >>> view = leading(View("contrast", True, np.ones((5, 20))), 3)
+    >>> view = leading(FeatureSet("within-field", True, np.ones((5, 20))), 3)
     >>> view.name, view.points.shape
-    ('contrast 3', (5, 3))
+    ('within-field 3', (5, 3))
     """
     points = np.ascontiguousarray(view.points[:, :width])
     return view._replace(name=f"{view.name} {points.shape[1]}", points=points)
 
 
-def _differs(view: View) -> bool:
+def _differs(view: FeatureSet) -> bool:
     """Whether any two pixels differ in it."""
     return bool(np.ptp(view.points, axis=0).max(initial=0.0) > 0)
 
@@ -188,7 +192,7 @@ def local_mean(
     return means
 
 
-def whitened_components(
+def mnf_components(
     X: NDArray[np.float64], mask: NDArray[np.bool_], *, robust: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Components in the order of signal over noise (minimum noise fraction), noise of variance 1.
@@ -242,11 +246,11 @@ def neighbors_are_alike(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> bool
     n_pairs = np.count_nonzero(mask[1:] & mask[:-1]) + np.count_nonzero(mask[:, 1:] & mask[:, :-1])
     if n_pairs < n / 2:
         return True
-    _, ratios = whitened_components(X, mask, robust=False)
+    _, ratios = mnf_components(X, mask, robust=False)
     return bool(ratios[0] > 1 + BEYOND_CHANCE * np.sqrt(n_bands / min(n, MOST_PAIRS)))
 
 
-def interior(view: View, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
+def interior(view: FeatureSet, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Pixels in the most even surroundings of a smoothed view; of a table all.
 
     Smoothed, the edge between two fields is a strip of mixtures, which looks like a field itself.
@@ -255,7 +259,8 @@ def interior(view: View, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
     --------
     >>> import numpy as np
     >>> fields = np.repeat([[0.0, 1.0]], 5, axis=1).repeat(3, axis=0).reshape(-1, 1)
-    >>> interior(View("contrast", True, fields), np.ones((3, 10), dtype=bool))[:8].tolist()
+    >>> mask = np.ones((3, 10), dtype=bool)
+    >>> interior(FeatureSet("within-field", True, fields), mask)[:8].tolist()
     [0, 1, 2, 3, 6, 7, 8, 9]
     """
     if mask.ndim == 1:
@@ -265,7 +270,7 @@ def interior(view: View, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
     return np.flatnonzero(unevenness <= np.quantile(unevenness, INTERIOR))
 
 
-def contrast_components(
+def within_field_components(
     X: NDArray[np.float64], mask: NDArray[np.bool_], *, overwrite: bool = False
 ) -> NDArray[np.float64]:
     """Components in the order of what changes between fields over what varies inside them.
@@ -293,7 +298,7 @@ def contrast_components(
     >>> rng = np.random.default_rng(0)
     >>> field = np.repeat([0, 1], 20)  # left and right: faint beside what varies inside them
     >>> X = rng.normal(0, [5.0, 0.1], size=(30, 40, 2)) + np.stack([0 * field, field], axis=1)
-    >>> leading = contrast_components(X.reshape(-1, 2), np.ones((30, 40), dtype=bool))[:, 0]
+    >>> leading = within_field_components(X.reshape(-1, 2), np.ones((30, 40), dtype=bool))[:, 0]
     >>> bool(abs(np.corrcoef(leading, np.tile(field, 30))[0, 1]) > 0.9)
     True
     """
@@ -353,7 +358,7 @@ def differences(
 ) -> NDArray[np.float64]:
     """Differences between valid pixels so many rows or columns apart, shape (pairs, bands).
 
-    Of very many pairs, some at equal steps: the covariance needs no more.
+    Of very many pairs, some drawn evenly over the image: the covariance needs no more.
     """
     number = number_pixels(mask)
     pairs = [
@@ -362,5 +367,5 @@ def differences(
     ]
     first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
     both = np.flatnonzero((first >= 0) & (second >= 0))
-    both = both[:: max(1, -(-len(both) // most))]
+    both = both[draw_pixels(len(both), most)]
     return X[first[both]] - X[second[both]]

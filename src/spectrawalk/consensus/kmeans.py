@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from spectrawalk.consensus.features import View
+from spectrawalk.consensus.features import FeatureSet
+from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
 
@@ -22,15 +23,15 @@ STRENGTHS = (1.0, 2.0, 4.0)
 """Say of a neighbour, from weak to strong: log-odds that its membership adds."""
 
 SAMPLE = 10_000
-"""Pixels that the means are fitted on, evenly spaced; all others go to the nearest mean."""
+"""Pixels, drawn evenly over the image, that the means are fitted on."""
 
 _MOST_STEPS = 25
 _SETTLED = 1e-3
 """Share of the pixels that may still change their cluster in the last step."""
 
 
-def cloud_runs(
-    views: list[View], mask: NDArray[np.bool_], n_clusters: int, seed: int
+def kmeans_runs(
+    views: list[FeatureSet], mask: NDArray[np.bool_], n_clusters: int, seed: int
 ) -> Iterator[NDArray[np.int32]]:
     """Labels by K-means in every view, and from there with neighbours in the view not smoothed.
 
@@ -51,7 +52,7 @@ def kmeans_labels(
     from sklearn.cluster import KMeans  # slow to load: only this mode waits for it
     from sklearn.exceptions import ConvergenceWarning
 
-    sample = points[:: -(-len(points) // SAMPLE)]
+    sample = points[draw_pixels(len(points), SAMPLE, seed)]
     with one_thread(openmp=True), warnings.catch_warnings():
         # Fewer distinct points than clusters; who needs all clusters counts them.
         warnings.simplefilter("ignore", ConvergenceWarning)

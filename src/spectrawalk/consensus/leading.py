@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.consensus.coassociation import consensus_of
-from spectrawalk.consensus.ensemble import REMAINS, Member
+from spectrawalk.consensus.ensemble import REMAINS, BaseClustering
 
 UNSURE = 0.7
 """Clouds vote if their mean confidence and half of what it is above that of walks are this..."""
@@ -32,23 +32,23 @@ MANY = 7
 """Clusters from which on cuts lead in place of walks."""
 
 
-class Trust(NamedTuple):
+class Leading(NamedTuple):
     """Labels of the runs that lead, and of those that vote beside them."""
 
     leading: list[NDArray[np.int32]]
     beside: list[NDArray[np.int32]]
-    members: list[Member]
+    members: list[BaseClustering]
     """Runs on graphs that the labels hang on: those that lead, and others of their kind."""
     remark: str
     """For the user, if those that lead are not walks alone."""
 
 
-def trusted_runs(
-    members: list[Member],
+def leading_runs(
+    members: list[BaseClustering],
     clouds: list[NDArray[np.int32]],
-    contrast_clouds: list[NDArray[np.int32]],
+    within_field_runs: list[NDArray[np.int32]],
     n_clusters: int,
-) -> Trust:
+) -> Leading:
     """Tell which kind of runs leads, or that all do; of clouds there may be none.
 
     Those in the view of contrasts, if there are any, vote beside walks and cuts, which look at the
@@ -67,25 +67,25 @@ def trusted_runs(
         )
     leading = _labels(on_graphs)
     if not clouds:
-        return Trust(leading, [], hang_on, remark)
+        return Leading(leading, [], hang_on, remark)
     sure_walks, sure_clouds = (
         float(consensus_of(runs, n_clusters).confidence.mean())
         for runs in (_labels(modest), clouds)
     )
     weight = sure_clouds + (sure_clouds - sure_walks) / 2
     if weight < UNSURE:
-        return Trust(leading, contrast_clouds or clouds, hang_on, remark)
+        return Leading(leading, within_field_runs or clouds, hang_on, remark)
     found = f"(mean confidence {sure_clouds:.2f}; of walks {sure_walks:.2f})"
     if weight < SURE:
         short = [walk for walk in modest if walk.remains != REMAINS[-1]]
-        return Trust(
-            [*_labels(short), *_labels(cuts), *clouds, *contrast_clouds],
+        return Leading(
+            [*_labels(short), *_labels(cuts), *clouds, *within_field_runs],
             [],
             members,
             f"spectra fall into clouds to some degree {found}: the labels are what walks and "
             "K-means, in diffusion coordinates and with a say of each pixel's neighbours, agree on",
         )
-    return Trust(
+    return Leading(
         clouds,
         _labels(modest),
         [],
@@ -94,5 +94,5 @@ def trusted_runs(
     )
 
 
-def _labels(members: list[Member]) -> list[NDArray[np.int32]]:
+def _labels(members: list[BaseClustering]) -> list[NDArray[np.int32]]:
     return [member.labels for member in members]

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk import progress
-from spectrawalk.consensus.ensemble import TOLERANCE, connected_graph
-from spectrawalk.consensus.features import View
+from spectrawalk.consensus.ensemble import TOLERANCE, nearly_unweighted_graph
+from spectrawalk.consensus.features import FeatureSet
 from spectrawalk.consensus.kmeans import kmeans_labels
-from spectrawalk.srdl import neighbors
-from spectrawalk.srdl.eigenpairs import leading_eigenpairs
+from spectrawalk.prepare.pixels import Grid
+from spectrawalk.prepare.sampling import draw_pixels
+from spectrawalk.srdl import pipeline
 
 LEAST_STABILITY = 0.2
 """Agreement (adjusted Rand index) below which there is no clear structure."""
@@ -55,7 +56,7 @@ TIGHT = 0.7
 even where neighbours are not alike."""
 
 SAMPLE = 5_000
-"""Pixels on which views are compared, evenly spaced; of a small image all."""
+"""Pixels on which views are compared, drawn evenly over the image; of a small image all."""
 
 NO_STRUCTURE = "no clear structure"
 
@@ -84,43 +85,42 @@ class Evidence(NamedTuple):
 
 
 def count_clusters(
-    views: list[View],
+    views: list[FeatureSet],
     inside: NDArray[np.intp],
     max_clusters: int,
     seed: int = 0,
-    doubted: View | None = None,
+    doubted: FeatureSet | None = None,
 ) -> Evidence:
     """Estimate the number of clusters from how well views agree on them, and from eigenvalues.
 
     Parameters
     ----------
-    views : list of View
-        Even ones, as from :func:`spectrawalk.consensus.features.views_of`. A single one, of a
+    views : list of FeatureSet
+        Even ones, as from :func:`spectrawalk.consensus.features.feature_sets`. A single one, of a
         table, is compared with every second of its coordinates.
     inside : ndarray of int
         Pixels of the last view that the walk is on, as from
         :func:`spectrawalk.consensus.features.interior`.
     max_clusters : int
     seed : int
-    doubted : View, optional
+    doubted : FeatureSet, optional
         Spectra as they are, where neighbouring pixels are no more alike than others, so that the
         image may be all noise: clusters must then be tight.
 
     Examples
     --------
-    >>> from spectrawalk.consensus.features import interior, views_of
+    >>> from spectrawalk.consensus.features import interior, feature_sets
     >>> from spectrawalk.datasets import make_scene
     >>> from spectrawalk.prepare.pixels import Pixels, take_pixels
     >>> from spectrawalk.prepare.scaling import normalize_spectra
     >>> pixels = take_pixels(make_scene((40, 40), n_classes=3, random_state=1))
-    >>> unit = Pixels(normalize_spectra(pixels.spectra, "pixel"), pixels.mask)
-    >>> views = views_of(unit).even
-    >>> count_clusters(views, interior(views[-1], pixels.mask), 8).n_clusters
+    >>> unit = Pixels(normalize_spectra(pixels.spectra, "pixel"), pixels.grid)
+    >>> views = feature_sets(unit).even
+    >>> count_clusters(views, interior(views[-1], pixels.grid.mask), 8).n_clusters
     3
     """
-    n = len(views[0].points)
-    step = -(-n // SAMPLE)
-    samples = [view._replace(points=view.points[::step]) for view in views]
+    drawn = draw_pixels(len(views[0].points), SAMPLE, seed)
+    samples = [view._replace(points=view.points[drawn]) for view in views]
     if len(samples) == 1:
         samples.append(samples[0]._replace(points=samples[0].points[:, ::2]))
     largest = min(max_clusters, LARGEST_NUMBER, len(samples[0].points) - 1)
@@ -131,11 +131,11 @@ def count_clusters(
     nothing = Evidence(1, NO_STRUCTURE, stability, {})
     if max((every for every, _ in found.values()), default=0.0) < LEAST_STABILITY:
         return nothing
-    walked = inside[:: -(-len(inside) // SAMPLE)]
-    evidence = nothing._replace(gaps=_gaps(views[-1].points[walked], largest))
+    features = inside[draw_pixels(len(inside), SAMPLE, seed)]
+    evidence = nothing._replace(gaps=_gaps(views[-1].points[features], largest))
     number, verdict = _judge(evidence.support)
-    # Views of few bands are nearly the same, and agree on how to cut noise, too.
-    if doubted and _scatter_beside_noise(doubted.points[::step], number, seed) > TIGHT:
+    # FeatureSets of few bands are nearly the same, and agree on how to cut noise, too.
+    if doubted and _scatter_beside_noise(doubted.points[drawn], number, seed) > TIGHT:
         return nothing
     return evidence._replace(n_clusters=number, verdict=verdict)
 
@@ -167,11 +167,11 @@ def finer_structure(evidence: Evidence) -> str:
     )
 
 
-def _stability(samples: list[View], n_clusters: int, seed: int) -> tuple[float, float]:
+def _stability(samples: list[FeatureSet], n_clusters: int, seed: int) -> tuple[float, float]:
     """Mean agreement over all pairs of views, and over those of like smoothing.
 
-    Views of like smoothing tell best how many clusters there are, but nothing of whether there are
-    any: with few bands they are nearly the same, and in noise agree as well.
+    Feature sets of like smoothing tell best how many clusters there are, but nothing of whether
+    there are any: with few bands they are nearly the same, and in noise agree as well.
     """
     from sklearn.metrics import adjusted_rand_score  # slow to load: only this mode waits for it
 
@@ -210,9 +210,11 @@ def _gaps(points: NDArray[np.float64], largest: int) -> dict[int, float]:
     if n < 2:
         return {}
     wanted = min(NEIGHBORS, max(5, int(NEIGHBOR_SHARE * n)), n - 1)
-    index, d2 = neighbors.global_neighbors(np.ascontiguousarray(points), wanted)
-    W, _ = connected_graph(points, np.ones(n, dtype=bool), index, d2, None)
-    values, _ = leading_eigenpairs(W, min(largest + 1, n), tolerance=TOLERANCE)
+    points, grid = np.ascontiguousarray(points), Grid.of_table(n)
+    settings = pipeline.GraphSettings(wanted)
+    near = pipeline.nearest_neighbors(points, grid, settings)
+    graph = nearly_unweighted_graph(points, grid, near, settings)
+    values, _ = pipeline.random_walk(graph, min(largest + 1, n), TOLERANCE)
     rate = np.maximum(1 - values, LEAST_RATE)
     return {k: float(rate[k] / rate[k - 1]) for k in range(2, min(largest + 1, len(rate)))}
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
 from spectrawalk.consensus.coassociation import consensus_of, distinct_rows, group_means
-from spectrawalk.srdl.labels import number_by_size
+from spectrawalk.srdl.numbering import number_by_size
 from spectrawalk.threads import one_thread
 
 NEARLY = 0.02
@@ -41,7 +41,7 @@ def parts_of(
             leading = centred @ directions[:, : -max(COORDINATES, 2 * count // 3) - 1 : -1]
             part = KMeans(count, n_init=2, max_iter=100, random_state=0).fit_predict(leading)
         part = np.unique(part, return_inverse=True)[1]
-    labels, _ = number_by_size(part.astype(np.int32), np.unique(part))
+    labels, _ = number_by_size(part)
     return labels.astype(np.intp)
 
 
@@ -72,8 +72,8 @@ def _depths(part: NDArray[np.intp], mask: NDArray[np.bool_]) -> NDArray[np.float
 
 def spread_answers(
     part: NDArray[np.intp], stacked: NDArray[np.float32], told: Mapping[int, int]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Give every pixel the class of the answer that the runs tie its part to most.
+) -> NDArray[np.int32]:
+    """Give every pixel the answer that the runs tie its part to most.
 
     Parameters
     ----------
@@ -81,29 +81,25 @@ def spread_answers(
     stacked : ndarray of shape (n, clusters)
         As from :func:`spectrawalk.consensus.coassociation.stack_labels`.
     told : mapping of int to int
-        Class of some pixels.
+        Number of the answer, from 0, for some pixels.
 
     Returns
     -------
     labels : ndarray of int32, shape (n,)
-        Positions in `classes`.
-    classes : ndarray of int
-        The classes told, in order.
 
     Examples
     --------
     >>> import numpy as np
     >>> stacked = np.eye(3, dtype=np.float32)[[0, 0, 1, 2]]
-    >>> labels, classes = spread_answers(np.array([0, 0, 1, 2]), stacked, {0: 7, 2: 4, 3: 7})
-    >>> labels.tolist(), classes.tolist()
-    ([1, 1, 0, 1], [4, 7])
+    >>> spread_answers(np.array([0, 0, 1, 2]), stacked, {0: 1, 2: 0, 3: 1}).tolist()
+    [1, 1, 0, 1]
     """
     asked = np.fromiter(told, dtype=np.intp)
-    classes, answer = np.unique(np.fromiter(told.values(), dtype=np.int64), return_inverse=True)
+    answer = np.fromiter(told.values(), dtype=np.int32)
     _, middle = group_means(stacked, part)
     similarity = middle.astype(np.float32) @ stacked[asked].T
     # An answer from inside a part counts before all others.
     similarity[part[asked], np.arange(len(asked))] += 2.0
-    labels = answer[similarity.argmax(axis=1)][part].astype(np.int32)
+    labels = answer[similarity.argmax(axis=1)][part]
     labels[asked] = answer
-    return labels, classes
+    return labels

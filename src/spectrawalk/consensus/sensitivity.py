@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from spectrawalk.consensus.agreement import agreement_across
-from spectrawalk.consensus.ensemble import Member
+from spectrawalk.consensus.ensemble import BaseClustering
 
-FRAGILE = 0.7
+SENSITIVE = 0.7
 """Mean agreement (normalised mutual information) below which labels are called fragile."""
 
 _PARAMETERS = {
@@ -17,11 +17,11 @@ _PARAMETERS = {
 """What members differ in, and its name for the user."""
 
 
-def fragile_parameters(members: list[Member]) -> list[str]:
+def sensitive_parameters(members: list[BaseClustering]) -> list[str]:
     """One sentence for each parameter with which the labels change, the worst first."""
     found = {name: agreement_across(members, field) for field, name in _PARAMETERS.items()}
     fragile = {
-        name: value for name, value in found.items() if value is not None and value < FRAGILE
+        name: value for name, value in found.items() if value is not None and value < SENSITIVE
     }
     return [
         f"the labels are fragile: runs that differ only in {name} agree to {value:.2f} "

@@ -61,13 +61,19 @@ def _places(origin: Origin) -> Iterator[Path]:
     """Yield the folders to look in, best first."""
     data = _data_folder()
     if data is not None:
-        yield from (data / origin.folder, data)
+        yield from _folders(data, origin)
     if origin.package_folder:
         package, *inside = origin.package_folder
         spec = find_spec(package)  # finds the package without running any of it
         for location in (spec.submodule_search_locations or ()) if spec else ():
             yield Path(location, *inside)
-    yield from (cache_folder() / origin.folder, cache_folder())
+    yield from _folders(cache_folder(), origin)
+
+
+def _folders(parent: Path, origin: Origin) -> tuple[Path, ...]:
+    """Folders inside `parent`; names such as cube.tif mean nothing outside the scene's own."""
+    own = parent / origin.folder
+    return (own,) if origin.piece_of else (own, parent)
 
 
 def _check_sum(path: Path, file: SceneFile) -> None:
@@ -127,10 +133,13 @@ def _advice(origin: Origin) -> str:
     if data is not None:
         elsewhere = f"'{data}', the folder that {DATA_VARIABLE} names"
         elsewhere += "" if data.is_dir() else " although it does not exist"
-    return (
-        f"get {files} from {origin.page} and put them into "
-        f"'{cache_folder() / origin.folder}' or {elsewhere}"
-    )
+    action = f"get {files} from {origin.page} and put them into"
+    if origin.piece_of:
+        action = (
+            f"{files} are a piece of {origin.piece_of} ({origin.page}) and are not offered for "
+            "download; put copies of them into"
+        )
+    return f"{action} '{cache_folder() / origin.folder}' or {elsewhere}"
 
 
 class _Progress:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 EHU_PAGE = "https://www.ehu.eus/ccwintco/index.php/Hyperspectral_Remote_Sensing_Scenes"
 SAMSON_PAGE = "https://rslab.ut.ac.ir/data"
+ENMAP_BOX_PAGE = "https://enmap-box.readthedocs.io"
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,15 @@ class Origin:
         Files that someone without them has to get.
     package_folder : tuple of str
         Installed package that carries them, and the folders inside it; empty if none does.
+    piece_of : str
+        Published file that they were cut from; empty if they are published as they are.
     """
 
     folder: str
     page: str
     by_hand: tuple[str, ...]
     package_folder: tuple[str, ...] = ()
+    piece_of: str = ""
 
 
 INDIAN_PINES = Origin(
@@ -158,3 +162,19 @@ SAMSON_ABUNDANCES = SceneFile(
     sha256="ce768182ce5292390180f827ff5769112cf3d299f4e64ab43e950a310b7ec9fa",
 )
 SAMSON_CLASSES = {1: "Rock", 2: "Tree", 3: "Water"}
+
+ENMAP_POTSDAM_NORTH = Origin(
+    folder="enmap-potsdam-north",
+    page=ENMAP_BOX_PAGE,
+    by_hand=("cube.tif", "landcover.tif"),
+    piece_of="enmap_potsdam.tif and its land cover in the example data of the EnMAP-Box",
+)
+ENMAP_POTSDAM_NORTH_CUBE = SceneFile(
+    "cube.tif",
+    sha256="c393a547fc931fbf276663e062ce68331d1a592253f0c4b7d2b782cb06be057f",
+)
+ENMAP_POTSDAM_NORTH_TRUTH = SceneFile(
+    "landcover.tif",
+    sha256="27110960b0a889843cea7ac294ea9eb4b2e9a930293bcd37efeb01417f4118a0",
+)
+ENMAP_POTSDAM_NORTH_CLASSES: dict[int, str] = {}  # the file does not name its five classes

@@ -49,8 +49,9 @@ def load_scene(name: str) -> Scene:
     ----------
     name : str
         ``"indian-pines"`` (145 x 145 pixels), ``"indian-pines-subset"`` (50 x 25, as in the paper),
-        ``"salinas-a"`` (83 x 86), ``"samson"`` (95 x 95), ``"ksc-subset"`` (250 x 100) or
-        ``"ksc-labelled"`` (512 x 614, all masked but the pixels with ground truth).
+        ``"salinas-a"`` (83 x 86), ``"samson"`` (95 x 95), ``"ksc-subset"`` (250 x 100),
+        ``"ksc-labelled"`` (512 x 614, all masked but the pixels with ground truth) or
+        ``"enmap-potsdam-north"`` (64 x 96, on the map, with wavelengths).
 
     Returns
     -------
@@ -179,6 +180,15 @@ def _samson(name: str) -> Scene:
     return _with_classes(scene, name, dominant, registry.SAMSON_CLASSES)
 
 
+def _enmap_potsdam_north(name: str) -> Scene:
+    origin = registry.ENMAP_POTSDAM_NORTH
+    cube = find_file(name, origin, registry.ENMAP_POTSDAM_NORTH_CUBE)
+    truth = find_file(name, origin, registry.ENMAP_POTSDAM_NORTH_TRUTH)
+    return _with_classes(
+        read_scene(cube), name, read_ground_truth(truth), registry.ENMAP_POTSDAM_NORTH_CLASSES
+    )
+
+
 def _with_classes(
     scene: Scene, name: str, truth: NDArray[np.integer], names: Mapping[int, str]
 ) -> Scene:
@@ -205,4 +215,5 @@ _LOADERS: dict[str, Callable[[str], Scene]] = {
     "samson": _samson,
     "ksc-subset": _ksc_subset,
     "ksc-labelled": _ksc_labelled,
+    "enmap-potsdam-north": _enmap_potsdam_north,
 }

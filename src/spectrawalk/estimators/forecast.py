@@ -14,8 +14,15 @@ from typing import Any
 
 import psutil
 
+from spectrawalk.consensus.ensemble import EXTRA_EIGENPAIRS, LARGEST_RADIUS
+from spectrawalk.consensus.number import LARGEST_NUMBER
 from spectrawalk.errors import MemoryShortageError
-from spectrawalk.parameters import is_automatic
+from spectrawalk.parameters import is_auto, is_automatic
+from spectrawalk.prepare.scaling import ROWS as SCALED_ROWS
+from spectrawalk.srdl.density import MEAN_SAMPLE, ORDERED_ROWS
+from spectrawalk.srdl.eigenpairs import AUTO_EIGENPAIRS
+from spectrawalk.srdl.eigensolver import GUARDS
+from spectrawalk.srdl.neighbors import SEARCH_BUDGET
 
 PROGRAM = 380_000_000
 """Bytes of the interpreter, the libraries and the compiled kernels.
@@ -23,29 +30,37 @@ PROGRAM = 380_000_000
 The first run on a machine compiles the kernels, which for a while takes as much again.
 """
 
-_EDGES = 1.27
-"""Entries of the symmetric graph, per neighbour of a pixel."""
+# Measured on synthetic and published scenes; tests/test_forecast.py compares them with fits.
 
-_AUTO_PAIRS = 21
-"""Eigenpairs that are computed to choose their number."""
+_EDGES = {True: 1.3, False: 1.5}
+"""Entries of the symmetric graph per neighbour of a pixel, with a window and without."""
 
-_GUARDS = 8
-"""Vectors that the eigensolver carries beside those wanted."""
+_BLOCKS = 14
+"""Blocks of vectors in the eigensolver: three with their images, and those on the way."""
 
 _COARSE = 300
 """Bytes per pixel that tie the graph to the coarse one."""
 
-_FAMILY_BYTES = 400
-"""Bytes per pixel and cluster that a family's labels take where they are joined."""
+_DISTANCES = 50_000_000
+"""Bytes of the distances between sampled pixels that are held at a time."""
 
-_FAMILY_KEPT = 2600
-"""Bytes per pixel that a family holds all the time: views, labels, one run kept whole."""
+_ENSEMBLE_BYTES = 400
+"""Bytes per pixel and cluster that an ensemble's labels take where they are joined."""
 
-_MOST_AUTO_CLUSTERS = 12
-"""Clusters that the automatic mode finds at the most when it counts them itself."""
+_ENSEMBLE_KEPT = 2600
+"""Bytes per pixel that an ensemble holds all the time: feature sets, labels, one run kept whole."""
 
-_FAMILY_RUNS = 5
-"""Single runs that a family takes as long as."""
+_ENSEMBLE_RUNS = 5
+"""Single runs that an ensemble takes as long as."""
+
+_PIXEL_SECONDS = 1.6e-4
+"""Seconds per pixel of what depends neither on the window nor on the bands: the eigenpairs."""
+
+_WINDOW_SECONDS = 1.5e-10
+"""Seconds per pixel, band and pixel of its window."""
+
+_SEARCH_SECONDS = 2e-11
+"""Seconds per pixel, band and pixel of the image that is searched for the density."""
 
 _CGROUP = Path("/sys/fs/cgroup")
 
@@ -59,7 +74,8 @@ def peak_memory(
     *,
     n_eigenpairs: int | str = "auto",
     value_bytes: int = 4,
-    n_family_clusters: int = 0,
+    ensemble_clusters: int = 0,
+    windowed: bool = True,
 ) -> int:
     """Bytes that a program holds at the most while it fits an image.
 
@@ -73,20 +89,21 @@ def peak_memory(
         M, or ``"auto"``.
     value_bytes : int
         Bytes of a value in the cube.
-    n_family_clusters : int
+    ensemble_clusters : int
         Clusters that the automatic mode looks for; 0 for a single run.
+    windowed : bool
+        Whether neighbours are sought in windows, or in the whole image.
 
     Examples
     --------
     >>> round(peak_memory(1_000_000, 200) / 1e9, 1)
-    6.8
+    7.8
     """
     cube = n_pixels * n_bands * value_bytes
-    return (
-        PROGRAM
-        + cube
-        + working_memory(n_pixels, n_bands, n_neighbors, n_eigenpairs, n_family_clusters)
+    working = working_memory(
+        n_pixels, n_bands, n_neighbors, n_eigenpairs, ensemble_clusters, windowed=windowed
     )
+    return PROGRAM + cube + working
 
 
 def working_memory(
@@ -94,44 +111,84 @@ def working_memory(
     n_bands: int,
     n_neighbors: int = 100,
     n_eigenpairs: int | str = "auto",
-    n_family_clusters: int = 0,
+    ensemble_clusters: int = 0,
+    *,
+    windowed: bool = True,
 ) -> int:
     """Bytes that a fit takes at the most, beside the program and the cube."""
     spectra = 8 * n_bands
     lists = 12 * n_neighbors  # neighbours, and their distances
-    graph = 12 * _EDGES * n_neighbors
-    pairs = _AUTO_PAIRS if n_eigenpairs == "auto" else int(n_eigenpairs)
-    kept = 0
-    if n_family_clusters:
-        # Spectra as the family sees them, beside those that labels are predicted from.
-        pairs, kept = n_family_clusters + 2, _FAMILY_KEPT + spectra
-    block = 8 * (pairs - 1 + _GUARDS)
-    stages = (
-        spectra + spectra,  # scaling
-        spectra + lists + 4 * n_neighbors + graph,
-        # Three blocks of vectors, their images, and four on the way; the coarse graph.
-        spectra + graph + 10 * block + _COARSE,
-        spectra + spectra / 2 + 600,  # density: in single precision, and a tree
-        spectra + _FAMILY_BYTES * n_family_clusters,  # labels of all runs, stacked
-        3 * spectra if n_family_clusters else 0,  # smoothed, and centred
-    )
-    return int(n_pixels * (max(stages) + kept))
+    graph = 12 * _EDGES[windowed] * n_neighbors
+    pairs = _n_eigenpairs(n_eigenpairs, ensemble_clusters)
+    vectors = _BLOCKS * 8 * (pairs - 1 + GUARDS)
+    kept = 0.0 if windowed else 8 * n_neighbors  # distances that the density is made of
+    if ensemble_clusters:
+        # Spectra as the ensemble sees them, beside those that labels are predicted from.
+        kept += _ENSEMBLE_KEPT + spectra
+    # For each stage, bytes per pixel, and bytes of the parts that it goes through one at a time.
+    stages = {
+        "scaling": (2 * spectra, 2 * spectra * min(n_pixels, SCALED_ROWS)),
+        "graph": (spectra + lists + 4 * n_neighbors + graph, 0),
+        "eigenpairs": (spectra + graph + vectors + _COARSE, 0),
+        # The vectors are not needed any more, but the allocator often still holds their memory.
+        "bandwidth": (
+            spectra + 2 * 8 * pairs + vectors,
+            spectra * (min(n_pixels, ORDERED_ROWS) + 3 * min(n_pixels, MEAN_SAMPLE)) + _DISTANCES,
+        ),
+        "density": (spectra + spectra / 2 + 600, 0),  # in single precision, and a tree
+    }
+    if ensemble_clusters:
+        stages["joining"] = (spectra + _ENSEMBLE_BYTES * ensemble_clusters, 0)
+        stages["smoothing"] = (3 * spectra, 0)
+    return int(n_pixels * kept + max(n_pixels * each + parts for each, parts in stages.values()))
 
 
-def family_clusters(parameters: Mapping[str, Any]) -> int:
-    """Clusters that an estimator's family of runs looks for, at the most; 0 for a single run."""
+def _n_eigenpairs(n_eigenpairs: int | str, ensemble_clusters: int) -> int:
+    """Eigenpairs that are computed."""
+    if not is_auto(n_eigenpairs):
+        return int(n_eigenpairs)
+    if ensemble_clusters:
+        return max(2, ensemble_clusters) + EXTRA_EIGENPAIRS
+    return AUTO_EIGENPAIRS[1] + 1  # one beyond, to see the gap after the last
+
+
+def ensemble_clusters(parameters: Mapping[str, Any]) -> int:
+    """Clusters that an estimator's ensemble looks for, at the most; 0 for a single run."""
     if not is_automatic(parameters.get("radius"), parameters.get("time")):
         return 0
     n_clusters = parameters["n_clusters"]
-    return _MOST_AUTO_CLUSTERS if n_clusters == "auto" else int(n_clusters)
+    return LARGEST_NUMBER if is_auto(n_clusters) else int(n_clusters)
 
 
-def run_time(n_pixels: int, n_bands: int, radius: int = 8, *, family: bool = False) -> float:
-    """Seconds that a fit takes on two cores, to a factor of two; `family`: the automatic mode."""
-    window = min((2 * radius + 1) ** 2, n_pixels)
-    searched = min(n_pixels, 10_000)
-    per_pixel = 1.6e-4 + 1.5e-10 * window * n_bands + 2e-11 * searched * n_bands
-    return (1 + n_pixels * per_pixel) * (_FAMILY_RUNS if family else 1)
+def run_time(
+    n_pixels: int, n_bands: int, radius: int | str | None, time: float | str = 30.0
+) -> float:
+    """Seconds that a fit takes on two cores, to a factor of two.
+
+    Parameters
+    ----------
+    n_pixels, n_bands : int
+        Size of the image.
+    radius : int, "auto" or None
+        Half-width of the window; None if neighbours are sought in the whole image.
+    time : float or "auto"
+        Diffusion time; ``"auto"``, here or as radius, asks for the ensemble.
+
+    Examples
+    --------
+    >>> [round(run_time(100_000, 200, radius)) for radius in (8, 20, None, "auto")]
+    [22, 26, 25, 121]
+    """
+    searched = min(n_pixels, SEARCH_BUDGET)
+    if radius is None:
+        # One search for graph and density; it takes twice as long, as it looks for more neighbours.
+        search = 2 * _SEARCH_SECONDS * searched
+    else:
+        half_width = LARGEST_RADIUS if is_auto(radius) else int(radius)
+        window = min((2 * half_width + 1) ** 2, n_pixels)
+        search = _SEARCH_SECONDS * searched + _WINDOW_SECONDS * window
+    single = 1 + n_pixels * (_PIXEL_SECONDS + search * n_bands)
+    return single * (_ENSEMBLE_RUNS if is_automatic(radius, time) else 1)
 
 
 def available_memory() -> int:
@@ -170,17 +227,21 @@ def check_memory(
     n_bands: int,
     n_neighbors: int = 100,
     n_eigenpairs: int | str = "auto",
-    n_family_clusters: int = 0,
+    ensemble_clusters: int = 0,
+    *,
+    windowed: bool = True,
 ) -> None:
     """Refuse a fit that the memory is too short for, before it starts."""
     if _forced.get() or os.environ.get("SPECTRAWALK_FORCE"):
         return
-    needed = working_memory(n_pixels, n_bands, n_neighbors, n_eigenpairs, n_family_clusters)
+    needed = working_memory(
+        n_pixels, n_bands, n_neighbors, n_eigenpairs, ensemble_clusters, windowed=windowed
+    )
     available = available_memory()
     if needed > available:
         raise MemoryShortageError(
             f"the fit needs about {needed / 2**30:.1f} GiB of memory for {n_pixels:,} pixels, "
             f"{n_bands} bands and n_neighbors={n_neighbors}, but only {available / 2**30:.1f} GiB "
             "are free; crop the image, drop bands, use fewer neighbours, or start it all the same "
-            "with --force (forecast.forced() in Python)."
+            "inside forecast.forced()."
         )

@@ -1,18 +1,20 @@
-"""What SRDL, DLSS and DL share: the stages of the paper, called in order."""
+"""What SRDL, DLSS and DL share: checks, one run or an ensemble of them, saving and loading."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from spectrawalk.consensus.automatic import cluster_automatically
+from spectrawalk.consensus.ensemble import Settings
 from spectrawalk.consensus.features import keep_dark
 from spectrawalk.errors import FileError, ParameterError, SpectrawalkError
 from spectrawalk.estimators.automatic import AutomaticMixin
@@ -23,27 +25,19 @@ from spectrawalk.estimators.checks import (
     check_labelling,
     check_parameters,
 )
-from spectrawalk.estimators.forecast import check_memory, family_clusters
+from spectrawalk.estimators.forecast import check_memory, ensemble_clusters
 from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, reach_of
 from spectrawalk.estimators.presets import paper_settings
 from spectrawalk.parameters import is_auto, is_automatic
-from spectrawalk.prepare.pixels import Pixels, take_input
+from spectrawalk.prepare.pixels import Grid, Pixels, take_input
 from spectrawalk.prepare.scaling import Scaling, add_jitter, check_distinct
 from spectrawalk.progress import report
 from spectrawalk.scene import Scene
-from spectrawalk.srdl import graph, modes, neighbors
-from spectrawalk.srdl.bridges import bridge_components
-from spectrawalk.srdl.density import (
-    BANDWIDTH_SHARE,
-    density_ranking,
-    kernel_density,
-    mean_distance,
-)
-from spectrawalk.srdl.eigenpairs import diffusion_coordinates, leading_eigenpairs
-from spectrawalk.srdl.labels import Consensus, label_pixels, number_by_size
-
-STAGES = ("neighbours", "graph", "bridges", "eigenpairs", "bandwidth", "density", "modes", "labels")
-"""Stages of a fit, in order, as progress reports name them; no bridges with components="split"."""
+from spectrawalk.srdl import pipeline
+from spectrawalk.srdl.eigenpairs import diffusion_coordinates
+from spectrawalk.srdl.labels import Consensus
+from spectrawalk.srdl.neighbors import EXACT_SEARCH, global_neighbors
+from spectrawalk.srdl.numbering import number_by_size
 
 
 class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstimator):
@@ -51,6 +45,8 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
 
     _method: ClassVar[str]
     """Name of the method in the paper, also of a subclass."""
+    _uses_space: ClassVar[bool] = True
+    """Whether it looks at where pixels lie."""
 
     # The readings that DL or DLSS lack; SRDL's parameters of the same names stand in their place.
     radius: int | str | None = None
@@ -75,6 +71,17 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
     jitter: float
     random_state: int | None
 
+    # What a fit leaves behind.
+    modes_: NDArray[np.intp]
+    density_bandwidth_: float
+    eigenvalues_: NDArray[np.float64]
+    n_components_: int
+    exact_density_: bool
+    wavelengths_: NDArray[np.float64] | None
+    n_features_in_: int
+    _ranking: NDArray[np.intp]
+    _parent: NDArray[np.int64]
+
     def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> Self:
         """Cluster an image.
 
@@ -97,60 +104,134 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         seed = check_parameters(self)
         with _unchanged_on_failure(self):
             pixels = take_input(self, X, mask)
-            n = len(pixels.spectra)
-            check_enough_pixels(self.n_clusters, n)
-            check_eigenpairs(self.n_eigenpairs, n)
-            k = min(int(self.n_neighbors), n)
-            family = family_clusters(self.get_params())
-            check_memory(n, self.n_features_in_, k, self.n_eigenpairs, family)
-            raw = add_jitter(pixels.spectra, float(self.jitter), seed)
+            grid, raw = pixels.grid, add_jitter(pixels.spectra, float(self.jitter), seed)
+            del pixels  # the raw values of a large image are gigabytes
+            check_enough_pixels(self.n_clusters, len(raw))
+            check_eigenpairs(self.n_eigenpairs, len(raw))
+            self._mask = grid.mask
+            self._check_memory(len(raw))
             scaling = Scaling.of(raw, self.normalize)
             spectra = scaling.apply(raw)
             check_distinct(spectra, self.normalize)
             self.wavelengths_ = X.wavelengths if isinstance(X, Scene) else None
-            self.exact_density_ = n <= neighbors.EXACT_SEARCH
-            for name in _OF_FAMILY:  # of an earlier fit
+            self.exact_density_ = len(raw) <= EXACT_SEARCH
+            for name in _OF_ENSEMBLE:  # of an earlier fit
                 self.__dict__.pop(name, None)
             if is_automatic(self.radius, self.time):
                 seen = keep_dark(spectra, raw) if self.normalize == "pixel" else spectra
                 del raw
-                self._fit_family(Pixels(seen, pixels.mask), spectra, seed)
-                self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
-                return self
-            pixels = Pixels(spectra, pixels.mask)
-            del raw  # of a large image it is gigabytes
-
-            W, reach, global_d2, n_components = self._build_graph(spectra, pixels)
-            report("eigenpairs", 0, 1)
-            eigenvalues, eigenvectors = leading_eigenpairs(
-                W, self.n_eigenpairs, symmetric=self.symmetrize is not None
-            )
-            del W
-            report("eigenpairs", 1, 1)
-            coordinates = diffusion_coordinates(eigenvalues, eigenvectors, float(self.time))
-
-            bandwidth = self._bandwidth(spectra)
-            global_d2 = self._nearest_spectra(spectra, global_d2)
-            density = kernel_density(global_d2, bandwidth)
-            ranking = density_ranking(density, global_d2)
-            parent, rho = modes.nearest_denser(coordinates, ranking)
-
-            self.density_ = pixels.to_image(density, np.nan)
-            self.rho_ = pixels.to_image(rho, np.nan)
-            self.mode_score_ = pixels.to_image(density * rho, np.nan)
-            self.coordinates_ = pixels.to_image(coordinates, np.nan)
-            self.eigenvalues_ = eigenvalues
-            self.density_bandwidth_ = bandwidth
-            self.n_components_ = n_components
-            self.reach_ = reach
-            self._mask, self._ranking, self._parent = pixels.mask, ranking, parent
-            self._fitted_spectra = FittedSpectra.of(spectra, scaling, reach)
-
-            report("labels", 0, 1)
-            self.labels_, self.modes_ = self._label(self.n_clusters)
-            self.n_clusters_ = len(self.modes_)
-            report("labels", 1, 1)
+                self._fit_ensemble(seen, spectra, grid, seed)
+            else:
+                del raw
+                self._fit_single(spectra, grid)
+            self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
         return self
+
+    def _fit_single(self, spectra: NDArray[np.float64], grid: Grid) -> None:
+        """One run of the paper's algorithms."""
+        settings = self._graph_settings()
+        k_p = int(self.density_neighbors)
+        near = pipeline.nearest_neighbors(spectra, grid, settings, at_least=k_p)
+        graph = pipeline.neighbor_graph(near.first(settings.n_neighbors), spectra, grid, settings)
+        if settings.components == "split":
+            check_components(graph.n_components, len(spectra))
+        self.reach_ = reach_of(near.d2[:, : settings.n_neighbors])
+        # Without a window the same search has found the nearest spectra of the whole image.
+        searched = settings.radius is None or not grid.is_image
+        density_d2 = near.d2[:, :k_p].copy() if searched else None
+        del near
+        eigenvalues, eigenvectors = pipeline.random_walk(graph, self.n_eigenpairs)
+        n_components = graph.n_components
+        del graph
+        coordinates = diffusion_coordinates(eigenvalues, eigenvectors, float(self.time))
+        bandwidth = (
+            pipeline.automatic_bandwidth(spectra)
+            if is_auto(self.density_bandwidth)
+            else float(self.density_bandwidth)
+        )
+        if density_d2 is None:
+            _, density_d2 = global_neighbors(spectra, k_p, stage="density")
+        ascent = pipeline.ascend(coordinates, pipeline.rank_by_density(density_d2, bandwidth))
+        self._keep_run(ascent, grid)
+        self.eigenvalues_ = eigenvalues
+        self.density_bandwidth_ = bandwidth
+        self.n_components_ = n_components
+        report("labels", 0, 1)
+        self.labels_, self.modes_ = self._label(self.n_clusters)
+        self.n_clusters_ = len(self.modes_)
+        report("labels", 1, 1)
+
+    def _fit_ensemble(
+        self, seen: NDArray[np.float64], spectra: NDArray[np.float64], grid: Grid, seed: int
+    ) -> None:
+        """The automatic mode: an ensemble works on `seen`; :meth:`predict` compares `spectra`."""
+        # DL looks at spectra alone: to its ensemble an image is a table.
+        space = grid if self._uses_space else Grid.of_table(len(seen))
+        found = cluster_automatically(
+            Pixels(seen, space),
+            None if is_auto(self.n_clusters) else int(self.n_clusters),
+            int(self.max_clusters),
+            self._ensemble_settings(grid),
+            seed,
+        )
+        self._keep_run(found.representative.ascent, grid)
+        self._keep_findings(found, spectra)
+
+    def _ensemble_settings(self, grid: Grid) -> Settings:
+        """What the parameters fix, and what they leave to the ensemble.
+
+        A radius or time at its default counts as not given.
+        """
+        radius = None if self._is_left("radius") or self.radius is None else int(self.radius)
+        return Settings(
+            windowed=self.radius is not None,
+            radius=None if radius is None else min(radius, max(grid.mask.shape)),
+            n_neighbors=int(self.n_neighbors),
+            time=None if self._is_left("time") else float(self.time),
+            n_eigenpairs=None if is_auto(self.n_eigenpairs) else int(self.n_eigenpairs),
+            density_neighbors=int(self.density_neighbors),
+            consensus=self._consensus(grid),
+        )
+
+    def _is_left(self, name: str) -> bool:
+        """Whether a parameter is "auto", or has its default."""
+        value, parameters = getattr(self, name), signature(type(self)).parameters
+        return is_auto(value) or (name in parameters and value == parameters[name].default)
+
+    def _keep_run(self, ascent: pipeline.Ascent, grid: Grid) -> None:
+        """Keep what a run found besides labels, in the image's shape."""
+        self.density_ = grid.to_image(ascent.density.p, np.nan)
+        self.rho_ = grid.to_image(ascent.rho, np.nan)
+        self.mode_score_ = grid.to_image(ascent.mode_score, np.nan)
+        self.coordinates_ = grid.to_image(ascent.coordinates, np.nan)
+        self._ranking, self._parent = ascent.density.ranking, ascent.parent
+
+    def _kept_run(self) -> pipeline.Ascent:
+        """Put together what :meth:`_keep_run` took apart."""
+        valid = self._mask
+        density = pipeline.Density(self.density_[valid], self._ranking)
+        return pipeline.Ascent(self.coordinates_[valid], density, self._parent, self.rho_[valid])
+
+    def _graph_settings(self) -> pipeline.GraphSettings:
+        return pipeline.GraphSettings(
+            n_neighbors=int(self.n_neighbors),
+            radius=None if self.radius is None else int(self.radius),
+            window=self.window,
+            sigma=self.sigma if isinstance(self.sigma, str) else float(self.sigma),
+            sigma_factor=float(self.sigma_factor),
+            symmetrize=self.symmetrize,
+            components=self.components,
+        )
+
+    def _consensus(self, grid: Grid) -> Consensus:
+        radius = grid.clip(int(self.consensus_radius))
+        return Consensus(radius, self.stage1, self.open_parent, bool(self.own_vote))
+
+    def _check_memory(self, n: int) -> None:
+        ensemble = ensemble_clusters(self.get_params())
+        k = min(int(self.n_neighbors), n)
+        windowed = self._mask.ndim == 2 and self.radius is not None
+        check_memory(n, self.n_features_in_, k, self.n_eigenpairs, ensemble, windowed=windowed)
 
     def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> NDArray[np.int32]:
         """Cluster an image and return its labels; see :meth:`fit`."""
@@ -204,65 +285,13 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         """
         return cls(**paper_settings(cls._method, scene))
 
-    def _build_graph(self, spectra: NDArray[np.float64], pixels: Pixels) -> _Graph:
-        """Algorithm 1, first half: neighbours, weights, and bridges between their parts."""
-        n, k = len(spectra), int(self.n_neighbors)
-        radius = _clip(self.radius, pixels.mask) if pixels.is_image else None
-        if radius is None:
-            # One search serves the graph and the density.
-            most = max(k, int(self.density_neighbors))
-            index, global_d2 = neighbors.global_neighbors(spectra, most)
-            index, d2 = index[:, :k], global_d2[:, :k]
-        else:
-            global_d2 = None
-            index, d2 = neighbors.window_neighbors(spectra, pixels.mask, k, radius, self.window)
-        report("graph", 0, 1)
-        sigma = self.sigma if isinstance(self.sigma, str) else float(self.sigma)
-        scales = graph.local_scales(d2, sigma, float(self.sigma_factor))
-        W = graph.weight_matrix(index, d2, scales, self.symmetrize)
-        reach = reach_of(d2)
-        report("graph", 1, 1)
-        if self.components == "bridge":
-            W, n_components = bridge_components(W, spectra, pixels.mask, scales, radius)
-            built = max(n_components - 1, 1)
-            report("bridges", built, built)
-        else:
-            n_components = int(graph.component_numbers(W).max()) + 1
-            check_components(n_components, n)
-        return _Graph(W, reach, global_d2, n_components)
-
-    def _bandwidth(self, spectra: NDArray[np.float64]) -> float:
-        if is_auto(self.density_bandwidth):
-            return mean_distance(spectra) / BANDWIDTH_SHARE
-        return float(self.density_bandwidth)
-
-    def _nearest_spectra(
-        self, spectra: NDArray[np.float64], d2: NDArray[np.float64] | None
-    ) -> NDArray[np.float64]:
-        """Squared distances to the spectra that enter a pixel's density."""
-        k = int(self.density_neighbors)
-        if d2 is None:
-            _, d2 = neighbors.global_neighbors(spectra, k, stage="density")
-        return d2[:, :k]
-
     def _label(self, n_clusters: int | str) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """Labels in the image's shape, and the modes as flat image indices."""
-        pixels = Pixels(np.empty((0, 0)), self._mask)
-        # In the density order, so that of equal D_t the denser wins: the densest must be a mode.
-        score = self.mode_score_[self._mask][self._ranking]
-        found = modes.find_modes(score, n_clusters, int(self.max_clusters))
-        mode_pixels = self._ranking[found.pixels]
-        consensus_radius = _clip(self.consensus_radius, self._mask)
-        labels = label_pixels(
-            self.coordinates_[self._mask],
-            self._ranking,
-            self._parent,
-            mode_pixels,
-            self._mask,
-            Consensus(consensus_radius, self.stage1, self.open_parent, bool(self.own_vote)),
-        )
-        labels, index = number_by_size(labels, mode_pixels)
-        return pixels.to_image(labels, -1), pixels.flat_index[index]
+        grid, ascent = Grid(self._mask), self._kept_run()
+        found = pipeline.choose_modes(ascent, n_clusters, int(self.max_clusters))
+        labels = pipeline.label_from_modes(ascent, found.pixels, grid, self._consensus(grid))
+        labels, order = number_by_size(labels, len(found.pixels))
+        return grid.to_image(labels, -1), grid.flat_index[found.pixels[order]]
 
     def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
         """Everything that a fit leaves behind, as arrays."""
@@ -270,7 +299,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
         if "feature_names_in_" in arrays:  # an array of objects needs pickle
             arrays["feature_names_in_"] = arrays["feature_names_in_"].astype(str)
-        return arrays | self._family_arrays() | self._fitted_spectra.to_arrays()
+        return arrays | self._ensemble_arrays() | self._fitted_spectra.to_arrays()
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> Self:
         """Take back what :meth:`_fitted_arrays` gave."""
@@ -281,7 +310,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
             self.feature_names_in_ = arrays["feature_names_in_"].astype(object)
         self.wavelengths_ = arrays.get("wavelengths_")
         self._fitted_spectra = FittedSpectra.from_arrays(arrays, self.reach_)
-        self._restore_family(arrays)
+        self._restore_ensemble(arrays)
         return self
 
 
@@ -307,31 +336,16 @@ _FITTED = (
 )
 
 
-_OF_FAMILY = (
+_OF_ENSEMBLE = (
     "confidence_",
     "verdict_",
     "evidence_",
     "warnings_",
     "classes_",
     "time_",
-    "_family",
+    "_base_labels",
     "_runs",
 )
-
-
-class _Graph(NamedTuple):
-    weights: csr_array
-    reach: float
-    """Distance that nearly all neighbours keep."""
-    global_d2: NDArray[np.float64] | None
-    """Squared distances to the nearest spectra of the whole image, if they were searched."""
-    n_components: int
-    """Before any were bridged."""
-
-
-def _clip(radius: Any, mask: NDArray[np.bool_]) -> Any:
-    """Cut a radius to what reaches across the image, since kernels count in 64 bits at most."""
-    return None if radius is None else min(int(radius), sum(mask.shape))
 
 
 @contextmanager

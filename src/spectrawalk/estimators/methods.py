@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spectrawalk.estimators.learner import STAGES, DiffusionLearner, read_learner
-
-__all__ = ["DL", "DLSS", "SRDL", "STAGES", "load"]
+from spectrawalk.estimators.learner import DiffusionLearner, read_learner
 
 
 def load(path: str | Path) -> DiffusionLearner:
@@ -27,9 +25,10 @@ class SRDL(DiffusionLearner):
         K. ``"auto"``: where the sorted D_t falls most steeply.
     radius : int, None or "auto"
         Half-width r of the window, in pixels. None: no window (then this is DLSS). ``"auto"``, here
-        or for `time`: the automatic mode, a consensus over runs of many radii, times and views of
-        the spectra, some of them without a window; a radius given is the one around which they
-        lie. See :mod:`spectrawalk.consensus`.
+        or for `time`: the automatic mode, the consensus of an ensemble of runs with many radii,
+        times and feature sets, some of them without a window. There, a radius or time at its
+        default counts as not given; another radius is the one around which the radii lie. See
+        :mod:`spectrawalk.consensus`.
     n_neighbors : int
         k, the pixel itself left out; a window that holds fewer gives all it has.
     sigma : float, "mean" or "self-tuning"
@@ -218,6 +217,7 @@ class DL(DiffusionLearner):
     """
 
     _method = "DL"
+    _uses_space = False
 
     def __init__(
         self,

@@ -139,6 +139,38 @@ class FittedSpectra:
             result[start + near] = np.where(distance <= reach, label_of[nearest], np.int32(-1))
         return result
 
+    def labels_with_confidence(
+        self, X: NDArray[np.float64], labels: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Label each row of X, and give the margin between the two nearest clusters, 1 - d_1 / d_2.
+
+        0 for a spectrum beyond reach; 1 with a single cluster.
+        """
+        found = self.labels_for(X, labels)
+        nearest = np.full((len(X), 2), np.inf)
+        for cluster in range(int(labels.max()) + 1):
+            own = labels == cluster
+            part = FittedSpectra(self.spectra[own], self.centre, self.unit, self.scaling, np.inf)
+            nearest = np.sort(np.column_stack([nearest, part._distances(X)]), axis=1)[:, :2]
+        ratio = np.divide(
+            nearest[:, 0], nearest[:, 1], out=np.ones(len(X)), where=nearest[:, 1] > 0
+        )
+        return found, np.where(found >= 0, 1 - ratio, 0).astype(np.float32)
+
+    def _distances(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Distance of each row of X to the nearest fitted spectrum, in units of `unit`."""
+        known = self.spectra
+        with np.errstate(over="ignore", invalid="ignore"):
+            new = ((self.scaling.apply(X) - self.centre) / self.unit).astype(np.float32)
+        halves, longest = np.square(known).sum(axis=1) / 2, float(_lengths(known).max())
+        distance = np.full(len(new), np.inf)
+        near = np.flatnonzero(_lengths(new) <= 1e6)
+        step = max(1, _BLOCK // len(known))
+        for start in range(0, len(near), step):
+            some = near[start : start + step]
+            _, distance[some] = _nearest(new[some], known, halves, longest)
+        return distance
+
 
 class PredictionMixin:
     """Gives an estimator ``predict``; its fit keeps the ``FittedSpectra`` and ``labels_``."""
@@ -175,7 +207,27 @@ class PredictionMixin:
         check_is_fitted(self)
         pixels = take_input(self, X, mask, reset=False, at_least=0)
         labels = self._fitted_spectra.labels_for(pixels.spectra, self.labels_[self._mask])
-        return pixels.to_image(labels, -1)
+        return pixels.grid.to_image(labels, -1)
+
+    def predict_with_confidence(
+        self, X: Any, *, mask: Any = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Label another image as :meth:`predict` does, with the confidence of each label.
+
+        Returns
+        -------
+        labels : ndarray of int32, in the image's shape
+        confidence : ndarray of float32, in the image's shape
+            1 - d_1 / d_2 with the distances to the nearest spectrum of the fit, and to the nearest
+            one of another cluster: 1 where a spectrum of the fit recurs, 0 half-way between two
+            clusters and where a pixel is unlike the fit; NaN where masked.
+        """
+        check_is_fitted(self)
+        pixels = take_input(self, X, mask, reset=False, at_least=0)
+        labels, confidence = self._fitted_spectra.labels_with_confidence(
+            pixels.spectra, self.labels_[self._mask]
+        )
+        return pixels.grid.to_image(labels, -1), pixels.grid.to_image(confidence, np.nan)
 
 
 def _distinct(

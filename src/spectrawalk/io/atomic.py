@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -16,6 +17,7 @@ _HIDDEN = ".spectrawalk-"
 _STAGE = f"{_HIDDEN}set-"  # a set that is being written; worthless if its writer dies
 _READY = f"{_HIDDEN}ready"  # a set that is whole, on its way to its place
 _PATIENCE = 30.0  # seconds to wait for another writer, who may have hours of work to save
+_HARDLY_ANY = 2**20  # bytes; a disk with less is full, if a file did not fit
 _GONE = f"{_HIDDEN}gone"  # names of files that the set does away with
 
 
@@ -54,15 +56,20 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.open("xb").close()  # find out now, not after an hour of work
             yield temporary
             os.replace(temporary, final)
+        except OSError as error:
+            raise cannot_write(target, error) from error  # while the disk is as full as it was
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise _cannot_write(target, error) from error
+        raise cannot_write(target, error) from error
 
 
 @contextmanager
 def atomic_set(
-    folder: str | os.PathLike[str], *, remove: tuple[str, ...] = ()
+    folder: str | os.PathLike[str],
+    *,
+    remove: tuple[str, ...] = (),
+    called: str | os.PathLike[str] | None = None,
 ) -> Iterator[Callable[[str], Path]]:
     """Write several files that belong together: all of them, or none.
 
@@ -85,6 +92,8 @@ def atomic_set(
         Where the files go; it must exist.
     remove : tuple of str
         Names of files that may be there and must not stay beside the new ones.
+    called : path, optional
+        What an error calls the set; `folder` by default.
 
     Yields
     ------
@@ -119,7 +128,7 @@ def atomic_set(
                 shutil.rmtree(stage, ignore_errors=True)
             finish_set(home)
     except OSError as error:
-        raise _cannot_write(folder, error) from error
+        raise cannot_write(folder if called is None else called, error) from error
 
 
 def finish_set(folder: str | os.PathLike[str]) -> bool:
@@ -224,8 +233,38 @@ def _check_replaceable(final: Path) -> None:
         )
 
 
-def _cannot_write(target: str | os.PathLike[str], error: OSError) -> FileError:
+def refuse_dangling_link(path: str | os.PathLike[str]) -> None:
+    """Refuse a file or folder that is, or lies in, a symbolic link to something that is not there.
+
+    The system would say that the file exists, or write to where nobody looks.
+    """
+    for each in (Path(path), *Path(path).parents):
+        if each.is_symlink() and not os.path.exists(each):
+            raise FileError(
+                f"'{each}' is a symbolic link to '{os.readlink(each)}', which does not exist; "
+                "remove the link, or create what it leads to, or give another name."
+            )
+
+
+def cannot_write(target: str | os.PathLike[str], error: OSError) -> FileError:
+    """Say that a file or folder cannot be written, and why.
+
+    Examples
+    --------
+    >>> str(cannot_write("map.tif", OSError(28, "No space left on device")))[:52]
+    "'map.tif' cannot be written: No space left on device"
+    """
     return FileError(
-        f"'{target}' cannot be written: {error.strerror or error}; "
+        f"'{target}' cannot be written: {_reason(target, error)}; "
         "choose another folder or file name, or make room."
     )
+
+
+def _reason(target: str | os.PathLike[str], error: OSError) -> str:
+    """What the system said; libraries count bytes instead, or refer to errors of their own."""
+    if error.strerror:
+        return error.strerror
+    with suppress(OSError):
+        if shutil.disk_usage(Path(os.path.realpath(target)).parent).free < _HARDLY_ANY:
+            return os.strerror(errno.ENOSPC)
+    return "only a part of it could be written"

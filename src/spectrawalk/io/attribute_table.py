@@ -51,7 +51,7 @@ def _columns(cluster_map: ClusterMap) -> list[tuple[str, int, int, Sequence[Any]
     counts = cluster_map.counts.tolist()
     red, green, blue = cluster_map.colors.T.tolist()
     columns: list[tuple[str, int, int, Sequence[Any]]] = [
-        ("Value", _INTEGER, _VALUE, range(1, cluster_map.n_clusters + 1)),
+        ("Value", _INTEGER, _VALUE, range(1, cluster_map.n_entries + 1)),
         ("ClassName", _STRING, _NAME, cluster_map.names),
         ("Count", _INTEGER if max(counts) <= _LARGEST_INTEGER else _REAL, _COUNT, counts),
     ]

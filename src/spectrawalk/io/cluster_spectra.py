@@ -8,7 +8,9 @@ from io import StringIO
 from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
+from spectrawalk.errors import DataError
 from spectrawalk.io.envi_map import envi_header, in_braces
 from spectrawalk.results.spectra import ClusterSpectrum
 from spectrawalk.scene import Scene
@@ -16,6 +18,8 @@ from spectrawalk.scene import Scene
 
 def spectra_csv(scene: Scene, spectra: Sequence[ClusterSpectrum]) -> bytes:
     """Encode mean and standard deviation of each cluster, one line per band.
+
+    Bands have the numbers of the file that the scene was read from, counted from 1.
 
     Examples
     --------
@@ -36,7 +40,7 @@ def spectra_csv(scene: Scene, spectra: Sequence[ClusterSpectrum]) -> bytes:
     for band in range(scene.n_bands):
         place = [float(scene.wavelengths[band])] if scene.wavelengths is not None else []
         values = chain.from_iterable((s.mean[band], s.deviation[band]) for s in spectra)
-        table.writerow([band + 1, *place, *map(float, values)])
+        table.writerow([int(scene.band_numbers[band]), *place, *map(float, values)])
     return text.getvalue().encode()
 
 
@@ -78,7 +82,23 @@ def spectral_library_files(
     if scene.wavelengths is not None:
         fields["wavelength units"] = "Nanometers"
         fields["wavelength"] = in_braces([float(each) for each in scene.wavelengths])
+    else:
+        numbered = [f"band {number}" for number in scene.band_numbers]
+        fields["band names"] = in_braces(list(scene.band_names or numbered))
     if scene.fwhm is not None:
         fields["fwhm"] = in_braces([float(each) for each in scene.fwhm])
-    means = np.array([spectrum.mean for spectrum in spectra], dtype="<f4")
-    return {f"{name}.hdr": envi_header(fields), f"{name}.sli": means.tobytes()}
+    means = np.array([spectrum.mean for spectrum in spectra])
+    _check_range(means)
+    return {f"{name}.hdr": envi_header(fields), f"{name}.sli": means.astype("<f4").tobytes()}
+
+
+def _check_range(means: NDArray[np.float64]) -> None:
+    """Refuse means that would become infinite, or all zero, in the type of the library."""
+    limits = np.finfo(np.float32)
+    peak = means.flat[np.abs(means).argmax()]
+    if abs(peak) > limits.max or 0 < abs(peak) < limits.tiny:
+        raise DataError(
+            f"the mean spectra reach {peak:.3g}, which the 32-bit numbers of an ENVI spectral "
+            f"library cannot hold: they range from {limits.tiny:.1e} to {limits.max:.1e}; scale "
+            "the cube, or use the table of spectra."
+        )

@@ -58,7 +58,9 @@ class EmitFile(Format):
 
     def read_plane(self, path: Path, variable: str | None) -> Plane:
         """See the base class."""
-        raise FileError(f"'{path}' is {self.name}, which holds no raster of a single band.")
+        raise FileError(
+            f"'{path}' is {self.name}, which holds no raster of a single band; give another file."
+        )
 
 
 def _lookup(path: Path, file: h5py.File, shape: tuple[int, int]) -> Orthorectification | None:

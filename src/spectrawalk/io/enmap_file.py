@@ -40,9 +40,18 @@ class EnmapProduct(Format):
         record = {"format": self.name, "header": str(metadata), "gains": gains, "offsets": offsets}
         return _checked_scene(image, metadata, wanted, record, known)
 
+    def files_beside(self, path: Path) -> list[Path]:
+        """See the base class."""
+        metadata = _find_metadata(path)
+        if path.is_dir() or metadata is None:
+            return []
+        return [_find_image(path, metadata) if path == metadata else metadata]
+
     def read_plane(self, path: Path, variable: str | None) -> Plane:
         """See the base class."""
-        raise FileError(f"'{path}' is {self.name}, which holds no raster of a single band.")
+        raise FileError(
+            f"'{path}' is {self.name}, which holds no raster of a single band; give another file."
+        )
 
 
 def _checked_scene(
@@ -94,11 +103,16 @@ def _find_image(path: Path, metadata: Path) -> Path:
 def _read_bands(metadata: Path) -> dict[str, Any]:
     """Read what the XML file says about each band, in the order of the image."""
     if metadata.stat().st_size > _LARGEST:
-        raise FileError(f"'{metadata}' is too large for the metadata of a product.")
+        raise FileError(
+            f"'{metadata}' is too large for the metadata of a product; give its METADATA.XML."
+        )
     text = metadata.read_bytes()
     if b"<!ENTITY" in text:
         # Entities can grow without end, and products have none.
-        raise FileError(f"'{metadata}' declares XML entities, which no EnMAP product does.")
+        raise FileError(
+            f"'{metadata}' declares XML entities, which no EnMAP product does; get "
+            "the product again."
+        )
     root = ElementTree.fromstring(text)
     bands = [each for each in root.iter() if _tag(each) == "bandID" and len(each)]
     bands = [each for each in bands if _number(each, "wavelengthCenterOfBand") is not None]

@@ -66,6 +66,12 @@ class EnviFile(Format):
             cube, selection, path=binary, nodata=nodata, metadata=record, **details
         )
 
+    def files_beside(self, path: Path) -> list[Path]:
+        """See the base class."""
+        with damage_reported(path):
+            header, binary, _ = _open(path)
+        return [binary if path == header.path else header.path]
+
     def read_plane(self, path: Path, variable: str | None) -> Plane:
         """See the base class."""
         refuse_array_options(path, Wanted(variable=variable), self.name)
@@ -77,21 +83,26 @@ class EnviFile(Format):
         return Plane(only_band(path, cube), nodata, crs, transform)
 
 
-def _open(path: Path) -> tuple[Header, Path, Layout]:
-    """Read the header and find the binary file that has the size it promises."""
+def read_header(path: Path) -> Header:
+    """Read the header of an ENVI file, of which the header or the binary file is named."""
     with path.open("rb") as file:
         is_header = file.read(len(_MAGIC)) == _MAGIC
     header_path = path if is_header else _find_header(path)
     assert header_path is not None  # or the file would not have been recognised
-    header = Header(header_path)
+    return Header(header_path)
+
+
+def _open(path: Path) -> tuple[Header, Path, Layout]:
+    """Read the header and find the binary file that has the size it declares."""
+    header = read_header(path)
     if "spectral library" in header.fields.get("file type", "").lower():
         raise FileError(f"'{path}' is a spectral library, which holds no image; give an image.")
     layout = header.layout()
-    binary = _find_binary(header_path, layout.n_bytes) if is_header else path
+    binary = _find_binary(path, layout.n_bytes) if path == header.path else path
     found = binary.stat().st_size
     if found != layout.n_bytes:
         raise FileError(
-            f"'{binary}' has {found:,} bytes but its header '{header_path.name}' promises "
+            f"'{binary}' has {found:,} bytes but its header '{header.path.name}' declares "
             f"{layout.n_bytes:,}; get the file again, or correct the header."
         )
     return header, binary, layout

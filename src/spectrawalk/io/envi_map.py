@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spectrawalk.io.geotiff_map import BAND_NAME
 from spectrawalk.results.cluster_map import ClusterMap
 from spectrawalk.scene.georeference import write_map_info
 
@@ -42,10 +43,10 @@ def envi_map_files(name: str, cluster_map: ClusterMap, title: str) -> dict[str, 
         "data type": _DATA_TYPES[codes.dtype.type],
         "interleave": "bsq",
         "byte order": 0,
-        "classes": cluster_map.n_clusters + 1,
+        "classes": cluster_map.n_entries + 1,
         "class lookup": in_braces(colors),
         "class names": in_braces(["no data", *cluster_map.names]),
-        "band names": in_braces(["cluster"]),
+        "band names": in_braces([BAND_NAME]),
         "data ignore value": 0,
     }
     if cluster_map.transform is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.errors import FileError, SpectrawalkError
+from spectrawalk.errors import FileError, SceneWarning, SpectrawalkError
+from spectrawalk.io.axis_order import seems_bands_first
 from spectrawalk.io.scenes import scene_from_part
 from spectrawalk.io.selection import Selection, Wanted, check_promise, read_part
 from spectrawalk.scene import Scene, Transform
@@ -71,6 +73,10 @@ class Format(ABC):
     def read_plane(self, path: Path, variable: str | None) -> Plane:
         """Read a raster of a single band."""
 
+    def files_beside(self, path: Path) -> list[Path]:
+        """List the other files that belong to the one named, such as the values of a header."""
+        return []
+
     def read_ground_truth(self, path: Path, variable: str | None) -> NDArray[np.int64]:
         """Read a (rows, cols) map of classes."""
         return _as_classes(path, self.read_plane(path, variable).values)
@@ -79,18 +85,21 @@ class Format(ABC):
 def only_band(path: Path, cube: NDArray[Any]) -> NDArray[Any]:
     """Take the single band out of a cube, and refuse more of them."""
     if cube.shape[2] != 1:
-        raise FileError(f"'{path}' has {cube.shape[2]} bands where a single one is needed.")
+        raise FileError(
+            f"'{path}' has {cube.shape[2]} bands where a single one is needed; give a "
+            "raster of one band."
+        )
     return cube[:, :, 0]
 
 
 def refuse_array_options(path: Path, wanted: Wanted, name: str) -> None:
     """Refuse what only makes sense for files of bare arrays."""
-    for option, given in (
-        ("--variable (variable= in Python)", wanted.variable is not None),
-        ("--bands-first (bands_first= in Python)", wanted.bands_first),
+    for parameter, given, why in (
+        ("variable", wanted.variable is not None, "has no named arrays"),
+        ("bands_first", wanted.bands_first, "knows the order of its axes"),
     ):
         if given:
-            raise FileError(f"'{path}' is {name}, which needs no {option}; leave it out.")
+            raise FileError(f"'{path}' is {name}, which {why}; do not give `{parameter}`.")
 
 
 @dataclass(frozen=True)
@@ -147,6 +156,8 @@ class ArrayFormat(Format):
         check_promise(path, math.prod(chosen.shape), path.stat().st_size)
         selection = wanted.select(n_rows, n_cols, n_bands)
         cube = self.read_array(path, chosen, selection, order)
+        if not wanted.bands_first and seems_bands_first(cube, chosen.shape, wanted.nodata):
+            _warn_of_axes(path, chosen.shape)
         return scene_from_part(cube, selection, path=path, nodata=wanted.nodata, metadata=record)
 
     def read_plane(self, path: Path, variable: str | None) -> Plane:
@@ -158,7 +169,10 @@ class ArrayFormat(Format):
             return Plane(self.read_array(path, planes[0]))
         chosen = self.find(path, variable)
         if not chosen.is_array(2):
-            raise FileError(f"'{path}': {chosen} is not a 2-D array (rows, cols) of numbers.")
+            raise FileError(
+                f"'{path}': {chosen} is not a 2-D array (rows, cols) of numbers; choose "
+                "another one."
+            )
         return Plane(self.read_array(path, chosen))
 
     def read_ground_truth(self, path: Path, variable: str | None) -> NDArray[np.int64]:
@@ -178,7 +192,7 @@ class ArrayFormat(Format):
         if name is not None:
             variable = self.find(path, name)
             if not variable.is_array(3):
-                raise FileError(f"'{path}': {variable} is not a {wanted}.")
+                raise FileError(f"'{path}': {variable} is not a {wanted}; choose another one.")
             return variable
         variables = self.headers(path)
         cubes = [each for each in variables if each.is_array(3)]
@@ -209,7 +223,7 @@ class ArrayFormat(Format):
         if [variable.name for variable in variables] == [""]:
             raise FileError(
                 f"'{path}' has no variable '{name}': it holds one array without a name; "
-                "leave --variable (variable= in Python) out."
+                "do not give `variable`."
             )
         raise FileError(f"'{path}' has no variable '{name}'; {_listed(variables)}.")
 
@@ -232,6 +246,17 @@ def damage_reported(path: Path) -> Iterator[None]:
         ) from error
 
 
+def _warn_of_axes(path: Path, shape: tuple[int, ...]) -> None:
+    first, second, third = shape
+    warnings.warn(
+        f"'{path}' has the shape {shape} and was read as {first} rows, {second} columns and "
+        f"{third} bands, but looks like {first} bands of {second} x {third} pixels; if it is, set "
+        "bands_first.",
+        SceneWarning,
+        stacklevel=4,  # the caller of spectrawalk.read_scene
+    )
+
+
 def part_of(array: Any, part: Selection | None, order: str) -> NDArray[Any]:
     """Cut the wanted part out of an array, or out of a file that acts as one."""
     return np.asarray(array) if part is None else read_part(array, part, order)
@@ -245,7 +270,7 @@ def _check_only_one(
     if len(fitting) > 1:
         raise FileError(
             f"'{path}' holds more than one {wanted} ({_enumerated(fitting)}); choose one with "
-            "--variable NAME (variable= in Python)."
+            "`variable`."
         )
 
 

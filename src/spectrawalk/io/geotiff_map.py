@@ -16,6 +16,9 @@ from spectrawalk.io.qgis_style import qgis_style
 from spectrawalk.results.cluster_map import ClusterMap
 from spectrawalk.scene import Transform
 
+BAND_NAME = "cluster"
+"""Name of the band of a cluster map, in GeoTIFF and ENVI files."""
+
 _TILE = 256  # pixels a side
 _COLOR_TABLES = (np.uint8, np.uint16)  # what TIFF has them for
 _NO_CLUSTER = (0, 0, 0, 0)
@@ -70,7 +73,7 @@ def labels_geotiff(cluster_map: ClusterMap) -> bytes:
         table = enumerate(cluster_map.colors.tolist(), start=1)
         colors = {0: _NO_CLUSTER} | {code: (*color, 255) for code, color in table}
     return _encode(
-        codes, "cluster", cluster_map.crs, cluster_map.transform, nodata=0, colors=colors
+        codes, BAND_NAME, cluster_map.crs, cluster_map.transform, nodata=0, colors=colors
     )
 
 

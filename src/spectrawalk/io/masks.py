@@ -14,7 +14,7 @@ from spectrawalk.errors import FileError, MissingDependencyError
 from spectrawalk.io.formats import Plane, damage_reported
 from spectrawalk.io.reading import read_plane
 from spectrawalk.scene import Scene, Transform
-from spectrawalk.scene.georeference import to_wkt
+from spectrawalk.scene.georeference import crs_name, to_wkt
 from spectrawalk.scene.usability import equals
 
 _GEOJSON = (".geojson", ".json")
@@ -86,8 +86,8 @@ def _check_place(path: Path, plane: Plane, scene: Scene) -> None:
             )
     if plane.crs and scene.crs and not _same_crs(plane.crs, scene.crs):
         raise FileError(
-            f"the mask '{path}' is in the coordinate system {_crs_name(plane.crs)} but the scene "
-            f"in {_crs_name(scene.crs)}; warp it onto the scene first."
+            f"the mask '{path}' is in the coordinate system {crs_name(plane.crs)} but the scene "
+            f"in {crs_name(scene.crs)}; warp it onto the scene first."
         )
 
 
@@ -95,10 +95,6 @@ def _same_crs(one: str, other: str) -> bool:
     from rasterio.crs import CRS
 
     return bool(CRS.from_wkt(one) == CRS.from_wkt(other))
-
-
-def _crs_name(wkt: str) -> str:
-    return wkt.split('"')[1] if '"' in wkt else wkt[:30]
 
 
 def _read_geojson(path: Path) -> tuple[str, list[dict[str, Any]]]:

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
+
+LONGEST_TEXT = 64 * 2**20
+"""Bytes of an array of text; the findings of an automatic run take some kilobytes."""
+
+
+class Declared(Protocol):
+    """Shape and type of an array, known before it is read, or the array itself."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its axes."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of its values."""
+
 
 _NEEDED = {
     # Name: type, and shape in which n is the valid pixels, K clusters, M eigenpairs, B bands.
@@ -49,19 +67,22 @@ class DamageError(Exception):
 
 
 def check_arrays(arrays: Arrays) -> Arrays:
-    """Return the arrays of a model if they are complete, of the right kind and agree.
+    """Return the arrays of a model if their values agree.
+
+    Parameters
+    ----------
+    arrays : dict of ndarray
+        Of the names, types and shapes that `check_names` and `check_shapes` have seen.
 
     Raises
     ------
     DamageError
         With the first thing that is not as a fit leaves it.
     """
-    _check_names(arrays)
-    _check_kinds(arrays)
     _check_values(arrays)
     _check_order(arrays)
     _check_labels(arrays)
-    _check_family(arrays)
+    _check_ensemble(arrays)
     return arrays
 
 
@@ -70,7 +91,8 @@ def _require(holds: Any, name: str, what: str) -> None:
         raise DamageError(f"its array {name} {what}")
 
 
-def _check_names(arrays: Arrays) -> None:
+def check_names(arrays: Mapping[str, Declared]) -> None:
+    """Refuse a model in which arrays are missing, or that has arrays which no model has."""
     missing = sorted(set(_NEEDED) - set(arrays))
     if missing:
         raise DamageError(f"it lacks {', '.join(missing)}")
@@ -79,20 +101,41 @@ def _check_names(arrays: Arrays) -> None:
         raise DamageError(f"it holds {', '.join(strange)}, which no model has")
 
 
-def _check_kinds(arrays: Arrays) -> None:
-    """Check types and shapes, all of which follow from the mask and three numbers."""
-    mask, scaling = arrays["_mask"], arrays["scaling"]
-    _require(mask.dtype == bool and mask.ndim in (1, 2), "_mask", "is not the mask of an image")
+def check_mask(mask: Declared) -> None:
+    """Refuse a mask that is none."""
+    _require(
+        mask.dtype == bool and len(mask.shape) in (1, 2), "_mask", "is not the mask of an image"
+    )
+
+
+def check_text(name: str, array: Declared) -> None:
+    """Refuse a text that takes far more memory than any that a fit leaves."""
+    n_bytes = math.prod(array.shape) * array.dtype.itemsize
+    if n_bytes > LONGEST_TEXT:
+        raise DamageError(f"its array {name} is a text of {n_bytes:,} bytes")
+
+
+def check_shapes(arrays: Mapping[str, Declared], n_valid: int, scaling: str) -> None:
+    """Check types and shapes, all of which follow from the mask and three numbers.
+
+    Parameters
+    ----------
+    arrays : mapping of str to Declared
+        Shape and type of each array; none of them has to be in memory.
+    n_valid : int
+        Pixels that the mask calls valid.
+    scaling : str
+        How spectra are scaled.
+    """
     sizes = {
-        "n": (int(np.count_nonzero(mask)),),
+        "n": (n_valid,),
         "K": arrays["modes_"].shape,
         "M": arrays["eigenvalues_"].shape,
         "B": arrays["spectra_centre"].shape,
         "R": arrays["_runs"].shape[:1] if "_runs" in arrays else (),
-        "image": mask.shape,
+        "image": arrays["_mask"].shape,
     }
-    by_band = scaling.ndim == 0 and str(scaling) == "band"
-    sizes["scale"] = sizes["B"] if by_band else ()
+    sizes["scale"] = sizes["B"] if scaling == "band" else ()
     for name in "KMB":
         if len(sizes[name]) != 1:
             raise DamageError("its arrays have the wrong number of dimensions")
@@ -104,6 +147,8 @@ def _check_kinds(arrays: Arrays) -> None:
         found = array.dtype.kind if kind == "U" else array.dtype.str[1:]
         _require(found == kind, name, f"holds values of type {array.dtype}")
         _require(array.shape == expected, name, f"has shape {array.shape}, not {expected}")
+        if kind == "U":
+            check_text(name, array)
 
 
 def _check_values(arrays: Arrays) -> None:
@@ -158,7 +203,7 @@ def _check_labels(arrays: Arrays) -> None:
     _require(labels.ravel()[modes] == np.arange(n_clusters), "modes_", "is not in its clusters")
 
 
-def _check_family(arrays: Arrays) -> None:
+def _check_ensemble(arrays: Arrays) -> None:
     """Check what the automatic mode adds: all of it, or nothing."""
     names = {"confidence_", "_runs", "_findings"}
     present = names & set(arrays)

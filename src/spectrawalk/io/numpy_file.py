@@ -68,10 +68,25 @@ class NumpyArchive(ArrayFormat):
             return part_of(archive[variable.name], part, order)
 
 
-def _read_header(file: IO[bytes], path: Path, name: str, size: int) -> Variable:
-    """Read the header of one array and compare it with the `size` in bytes of what holds it.
+class ArrayDamageError(Exception):
+    """An array in NumPy's format cannot be read; says what it is, and what to do."""
 
-    A header can promise any shape, and NumPy would allocate it before it misses the data.
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(what)
+        self.advice = advice
+
+
+def declared_array(file: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype]:
+    """Read the shape and type that one array declares, and compare them with its `size` in bytes.
+
+    A header can declare any shape, and NumPy would allocate it before it misses the data.
+
+    Parameters
+    ----------
+    file : binary file
+        At the beginning of the array; afterwards at its first value.
+    size : int
+        Bytes of the header and the values.
     """
     version = npy.read_magic(file)
     if version == (1, 0):
@@ -79,20 +94,30 @@ def _read_header(file: IO[bytes], path: Path, name: str, size: int) -> Variable:
     elif version == (2, 0):
         shape, _, dtype = npy.read_array_header_2_0(file)
     else:  # version 3 exists for field names beyond Latin-1, so it holds no plain array
-        raise FileError(
-            f"'{path}' is a NumPy file of version {version[0]}.{version[1]}, made for tables with "
-            "named columns; save a plain array of numbers with numpy.save."
+        raise ArrayDamageError(
+            f"is a NumPy file of version {version[0]}.{version[1]}, made for tables with named "
+            "columns",
+            "save a plain array of numbers with numpy.save",
         )
     if dtype.hasobject:
-        raise FileError(
-            f"'{path}' holds pickled Python objects, which are not read because they can run "
-            "code; save a plain array of numbers with numpy.save."
+        raise ArrayDamageError(
+            "holds pickled Python objects, which are not read because they can run code",
+            "save a plain array of numbers with numpy.save",
         )
     promised, found = math.prod(shape) * dtype.itemsize, size - file.tell()
     if promised != found:
-        raise FileError(
-            f"'{path}' is damaged or cut short: its header promises {promised} bytes of data "
-            f"but {found} are there; get or write the file again."
+        raise ArrayDamageError(
+            f"is damaged or cut short: its header declares {promised} bytes of data but {found} "
+            "are there",
+            "get or write the file again",
         )
+    return shape, dtype
+
+
+def _read_header(file: IO[bytes], path: Path, name: str, size: int) -> Variable:
+    try:
+        shape, dtype = declared_array(file, size)
+    except ArrayDamageError as damage:
+        raise FileError(f"'{path}' {damage}; {damage.advice}.") from None
     is_numeric = dtype.names is None and dtype.kind in "buif"
     return Variable(name, shape, str(dtype), is_numeric)

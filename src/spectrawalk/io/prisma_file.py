@@ -76,7 +76,9 @@ class PrismaFile(Format):
 
     def read_plane(self, path: Path, variable: str | None) -> Plane:
         """See the base class."""
-        raise FileError(f"'{path}' is {self.name}, which holds no raster of a single band.")
+        raise FileError(
+            f"'{path}' is {self.name}, which holds no raster of a single band; give another file."
+        )
 
 
 class Detector:
@@ -102,7 +104,9 @@ class Detector:
             used &= flags != 0
         self.bands = np.flatnonzero(used)[np.argsort(centres[used], kind="stable")]
         if not self.bands.size:
-            raise FileError(f"'{path}': no band of the {self.name} cube is in use.")
+            raise FileError(
+                f"'{path}': no band of the {self.name} cube is in use; get the file again."
+            )
         self.wavelengths = centres[self.bands]
         known = widths is not None and bool((widths[self.bands] > 0).all())
         self.fwhm = widths[self.bands] if widths is not None and known else None

@@ -159,8 +159,24 @@ def read_array(path: str | os.PathLike[str], variable: str) -> NDArray[Any]:
     path = Path(path)
     file_format = find_format(path)
     if not isinstance(file_format, ArrayFormat):
-        raise FileError(f"'{path}' is {file_format.name}, which has no named arrays.")
+        raise FileError(
+            f"'{path}' is {file_format.name}, which has no named arrays; give a .mat or .npz file."
+        )
     return file_format.read_array(path, file_format.find(path, variable))
+
+
+def files_beside(path: str | os.PathLike[str]) -> list[Path]:
+    """List the other files that belong to a scene, a mask or a map; none for a file of its own.
+
+    An ENVI image has a header and a binary file, and an EnMAP product a file of metadata and an
+    image, of which one is named.
+    """
+    path = Path(path)
+    try:
+        file_format = find_format(path)
+    except FileError:  # polygons, or what will be refused when it is read
+        return []
+    return file_format.files_beside(path)
 
 
 def find_format(path: Path) -> Format:

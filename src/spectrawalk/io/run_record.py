@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import sys
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,15 @@ import numpy as np
 
 from spectrawalk import __version__
 from spectrawalk.errors import FileError
+from spectrawalk.results.model import EnsembleModel
+from spectrawalk.results.result import Result
 from spectrawalk.scene import Scene
 
 RECORD_FORMAT = 1
 """Raised when older code could not repeat a run from a newer record."""
+
+RECORD_NAME = "run.json"
+"""File that `spectrawalk cluster` writes the record to."""
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "rasterio", "h5py")
 _PARTS = ("scene", "method", "parameters", "inputs", "pixels_sha256")
@@ -57,7 +63,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise FileError(
             f"the record '{path}' has format {record.get('format')}, written by spectrawalk "
             f"{record.get('spectrawalk')}; this is {__version__}, which reads format "
-            f"{RECORD_FORMAT}."
+            f"{RECORD_FORMAT}: repeat the run with the version that wrote it."
         )
     return record
 
@@ -128,3 +134,22 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     return str(value)
+
+
+def outcome(result: Result) -> dict[str, Any]:
+    """What a run found, as plain values: its part of the record."""
+    scores = None if result.scores is None else asdict(result.scores)
+    found: dict[str, Any] = {"n_clusters": result.n_clusters, "sizes": result.sizes.tolist()}
+    if result.predicted:
+        return found | {"unlike_the_fit": int(result.unlike.sum()), "scores": scores}
+    model = result.model
+    ensemble = model if isinstance(model, EnsembleModel) else None
+    return found | {
+        "n_eigenpairs": len(model.eigenvalues_),
+        "graph_components": model.n_components_,
+        "exact_density": bool(model.exact_density_),
+        "verdict": None if ensemble is None else ensemble.verdict_,
+        "number_of_clusters": result.choice,
+        "warnings": result.doubts,
+        "scores": scores,
+    }

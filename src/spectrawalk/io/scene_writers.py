@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.errors import DataError, FileError, MissingDependencyError
-from spectrawalk.io.atomic import atomic_path, atomic_set
+from spectrawalk.io.atomic import atomic_path, atomic_set, cannot_write, refuse_dangling_link
 from spectrawalk.io.envi_header import DTYPES
 from spectrawalk.scene import Scene
 from spectrawalk.scene.georeference import write_map_info
@@ -72,8 +72,9 @@ def check_target(path: Path, *, overwrite: bool = False) -> None:
             f"{', '.join(_WRITERS)}."
         )
     for target in written_files(path):
+        refuse_dangling_link(target)
         if target.exists() and not overwrite:
-            raise FileError(f"'{target}' exists; give another name, or --overwrite to replace it.")
+            raise FileError(f"'{target}' exists; give another name, or set `overwrite`.")
     if not path.resolve().parent.is_dir():
         raise FileError(
             f"'{path}' cannot be written: there is no folder '{path.parent}'; create it first."
@@ -89,30 +90,33 @@ def written_files(path: Path) -> list[Path]:
 
 
 def _write_geotiff(path: Path, scene: Scene) -> None:
+    """Write a GeoTIFF from memory: GDAL may leave one cut short on a full disk and say nothing."""
     import rasterio
     from rasterio.errors import NotGeoreferencedWarning
+    from rasterio.io import MemoryFile
 
     scene = _on_its_map(scene)
-    cube, nodata = _marked(scene)
+    nodata = _nodata_for(scene)
     rows, cols = scene.shape
+    dtype = _raster_type(scene.cube)
     profile: dict[str, Any] = {
         "driver": "GTiff", "height": rows, "width": cols, "count": scene.n_bands,
-        "dtype": _raster_type(cube).name, "nodata": nodata, "crs": scene.crs,
+        "dtype": dtype.name, "nodata": nodata, "crs": scene.crs,
         "compress": "deflate", "tiled": True, "blockxsize": 256, "blockysize": 256,
         "interleave": "band", "bigtiff": "if_safer",
     }  # fmt: skip
     if scene.transform is not None:
         profile["transform"] = rasterio.Affine(*scene.transform)
-    with atomic_path(path) as temporary, warnings.catch_warnings():
+    with atomic_path(path) as temporary, MemoryFile() as memory, warnings.catch_warnings():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
-        with rasterio.open(temporary, "w", **profile) as target:
+        with memory.open(**profile) as target:
             for band in range(scene.n_bands):
-                plane = np.ascontiguousarray(cube[:, :, band], dtype=profile["dtype"])
-                target.write(plane, band + 1)
+                target.write(_marked_plane(scene, band, nodata).astype(dtype), band + 1)
                 for namespace, tags in _band_tags(scene, band).items():
                     target.update_tags(band + 1, ns=namespace, **tags)
                 if scene.band_names is not None:
                     target.set_band_description(band + 1, scene.band_names[band])
+        temporary.write_bytes(memory.getbuffer())
 
 
 def _band_tags(scene: Scene, band: int) -> dict[str | None, dict[str, Any]]:
@@ -134,8 +138,8 @@ def _write_envi(path: Path, scene: Scene) -> None:
     from spectrawalk.io.envi_map import envi_header, in_braces
 
     scene = _on_its_map(scene)
-    cube, nodata = _marked(scene)
-    dtype = _raster_type(cube)
+    nodata = _nodata_for(scene)
+    dtype = _raster_type(scene.cube)
     codes = {np.dtype(name): code for code, name in DTYPES.items()}
     if dtype not in codes:
         raise DataError(f"ENVI files hold no {dtype} values; write a GeoTIFF or Zarr instead.")
@@ -159,11 +163,12 @@ def _write_envi(path: Path, scene: Scene) -> None:
     if scene.transform is not None:
         fields |= write_map_info(scene.transform, scene.crs)
     header, binary = written_files(path)
-    with atomic_set(path.parent) as file:
+    with atomic_set(path.parent, called=path) as file:
         file(header.name).write_bytes(envi_header(fields))
         with file(binary.name).open("wb") as target:
             for band in range(scene.n_bands):
-                target.write(cube[:, :, band].astype(dtype.newbyteorder("<")).tobytes())
+                plane = _marked_plane(scene, band, nodata)
+                target.write(plane.astype(dtype.newbyteorder("<")).tobytes())
 
 
 def _write_zarr(path: Path, scene: Scene) -> None:
@@ -173,7 +178,10 @@ def _write_zarr(path: Path, scene: Scene) -> None:
         raise MissingDependencyError(
             "writing Zarr needs the package zarr: pip install 'spectrawalk[zarr]'."
         ) from None
-    cube, nodata = _marked(scene)
+    nodata = _nodata_for(scene)
+    cube = scene.cube
+    if nodata is not None:
+        cube = np.where(scene.mask[..., np.newaxis], cube, cube.dtype.type(nodata))
     per_band = {"wavelengths": scene.wavelengths, "fwhm": scene.fwhm}
     attributes: dict[str, Any] = {
         name: values.tolist() for name, values in per_band.items() if values is not None
@@ -197,9 +205,7 @@ def _write_zarr(path: Path, scene: Scene) -> None:
         array[:] = cube
         _replace_folder(stage, path)
     except OSError as error:
-        raise FileError(
-            f"'{path}' cannot be written: {error.strerror or error}; choose another folder."
-        ) from error
+        raise cannot_write(path, error) from error
     finally:
         shutil.rmtree(stage, ignore_errors=True)
 
@@ -258,14 +264,18 @@ def _raster_type(cube: NDArray[Any]) -> np.dtype:
     return np.dtype(np.float32) if cube.dtype == np.float16 else cube.dtype
 
 
-def _marked(scene: Scene) -> tuple[NDArray[Any], float | None]:
-    """Give masked pixels a value that stands for no data; None if there are none."""
-    if scene.mask.all():
-        return scene.cube, None
-    nodata = _find_nodata(scene)
-    cube = scene.cube.copy()
-    cube[~scene.mask] = nodata
-    return cube, nodata
+def _nodata_for(scene: Scene) -> float | None:
+    """Choose the value that stands for no data; None if no pixel is masked."""
+    return None if scene.mask.all() else _find_nodata(scene)
+
+
+def _marked_plane(scene: Scene, band: int, nodata: float | None) -> NDArray[Any]:
+    """Take out one band with `nodata` where pixels are masked."""
+    plane = np.ascontiguousarray(scene.cube[:, :, band])
+    if nodata is not None:
+        plane = plane.copy()
+        plane[~scene.mask] = nodata
+    return plane
 
 
 def _find_nodata(scene: Scene) -> float:

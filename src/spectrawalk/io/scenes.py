@@ -117,6 +117,7 @@ def scene_from_part(
         fwhm=selection.pick(fwhm),
         good_bands=selection.pick(good_bands),
         band_names=selection.pick(band_names),
+        band_numbers=selection.bands + 1,
         crs=crs,
         transform=move_transform(transform, selection.rows.start, selection.cols.start),
         orthorectify=orthorectify,

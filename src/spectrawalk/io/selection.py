@@ -118,12 +118,12 @@ def read_part(source: Any, selection: Selection, order: str = _ORDER) -> NDArray
 
 
 def check_promise(path: Path, promised: int, stored: int) -> None:
-    """Refuse a file whose header promises far more bytes than the stored ones can unpack to.
+    """Refuse a file whose header declares far more bytes than the stored ones can unpack to.
 
     Libraries allocate what the header says before they miss the data.
     """
     if promised > max(_ALWAYS_ALLOWED, _BEST_COMPRESSION * stored):
         raise FileError(
-            f"'{path}' is damaged or cut short: its header promises {promised:,} bytes of data but "
+            f"'{path}' is damaged or cut short: its header declares {promised:,} bytes of data but "
             f"{stored:,} are stored; get or write the file again."
         )

@@ -86,7 +86,9 @@ def labels_png(labels: ArrayLike, colors: ArrayLike) -> bytes:
     if palette.dtype.kind not in "ui" or palette.max(initial=0) > 255:
         raise ParameterError("colors holds values that are not whole numbers from 0 to 255.")
     if codes.max() > len(palette):
-        raise ParameterError(f"colors has {len(palette)} rows for {codes.max()} clusters.")
+        raise ParameterError(
+            f"colors has {len(palette)} rows for {codes.max()} clusters; give one row for each."
+        )
     if len(palette) >= _PALETTE_SIZE:
         raise ParameterError(
             f"colors has {len(palette)} rows, but an indexed PNG holds {_PALETTE_SIZE - 1} "

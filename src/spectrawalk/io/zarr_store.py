@@ -20,7 +20,7 @@ from spectrawalk.scene import Scene
 from spectrawalk.scene.georeference import to_wkt
 
 _MARKS = ("zarr.json", ".zarray", ".zgroup")
-_MOST_MISSING = 100  # promised chunks for each one that is stored
+_MOST_MISSING = 100  # declared chunks for each one that is stored
 _BAND_AXES = {"band", "bands", "wavelength", "wavelengths", "wl", "spectral"}
 
 
@@ -104,8 +104,8 @@ def _choose(path: Path, arrays: dict[str, Any], name: str | None, n_axes: int) -
         which = f"'{name}'" if name is not None else "one"
         raise FileError(
             f"'{path}' has {len(fitting) or 'no'} array of {n_axes} axes of real numbers where "
-            f"{which} is needed; it holds {listed}; choose with --variable NAME (variable= in "
-            "Python)."
+            f"{which} is needed; it holds {listed}; choose one with "
+            "`variable`."
         )
     ((key, array),) = fitting.items()
     _check_stored(path, array)
@@ -113,7 +113,7 @@ def _choose(path: Path, arrays: dict[str, Any], name: str | None, n_axes: int) -
 
 
 def _check_stored(path: Path, array: Any) -> None:
-    """Refuse an array that promises far more than is stored: Zarr would make up the rest."""
+    """Refuse an array that declares far more than is stored: Zarr would make up the rest."""
     sizes = [each.stat().st_size for each in path.rglob("*") if each.is_file()]
     pieces = array.shards or array.chunks
     for shape in (array.shape, pieces):
@@ -124,7 +124,7 @@ def _check_stored(path: Path, array: Any) -> None:
     # Chunks that hold nothing but the fill value are left out, but seldom nearly all of them.
     if promised > _MOST_MISSING * max(len(sizes), 10):
         raise FileError(
-            f"'{path}' is damaged or incomplete: it promises {promised:,} chunks but stores at "
+            f"'{path}' is damaged or incomplete: it declares {promised:,} chunks but stores at "
             f"most {len(sizes):,}; get or write it again."
         )
 

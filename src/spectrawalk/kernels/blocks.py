@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
+
+from spectrawalk.threads import run_blocks, split
 
 CHUNK = 512
 """Rows of a block handled together: partial sums are formed per chunk, whatever the threads."""
@@ -15,8 +17,11 @@ Columns = tuple[int, int]
 LANES = 16
 """Columns of a block that a processor works on together."""
 
+_LEAST_CHUNKS = 8
+"""Chunks that are worth the while of a thread."""
 
-@njit(cache=True, parallel=True, error_model="numpy", fastmath={"contract"})
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def walk(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -31,8 +36,7 @@ def walk(
 
     Fastest if m is a multiple of :data:`LANES`.
     """
-    for job in prange(stop - start):
-        row = start + job
+    for row in range(start, stop):
         sums = out[row]
         for column in range(len(sums)):
             sums[column] = 0.0
@@ -55,66 +59,62 @@ def walk(
             sums[column] *= scale[row]
 
 
-@njit(cache=True, parallel=True)
-def _gram_parts(
-    left: NDArray[np.float64],
-    left_from: int,
-    left_to: int,
-    right: NDArray[np.float64],
-    right_from: int,
-    right_to: int,
-) -> NDArray[np.float64]:
-    n = len(left)
-    parts = np.empty(((n + CHUNK - 1) // CHUNK, left_to - left_from, right_to - right_from))
-    for chunk in prange(len(parts)):
-        rows = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
-        first = left[rows, left_from:left_to].copy()
-        np.dot(first.T, right[rows, right_from:right_to].copy(), parts[chunk])
-    return parts
+def _chunks(n: int) -> int:
+    return (n + CHUNK - 1) // CHUNK
 
 
 def gram(
     left: NDArray[np.float64], left_columns: Columns, right: NDArray[np.float64], columns: Columns
 ) -> NDArray[np.float64]:
     """Inner products of some columns of two tall blocks."""
-    return _gram_parts(left, *left_columns, right, *columns).sum(axis=0)
+    first, second = left[:, slice(*left_columns)], right[:, slice(*columns)]
+    parts = np.empty((_chunks(len(left)), first.shape[1], second.shape[1]))
 
+    def multiply(start: int, stop: int) -> None:
+        for chunk in range(start, stop):
+            rows = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
+            np.matmul(first[rows].T, second[rows], out=parts[chunk])
 
-@njit(cache=True, parallel=True)
-def _mix(
-    block: NDArray[np.float64], column: int, stop: int, mixture: NDArray[np.float64], place: int
-) -> None:
-    n = len(block)
-    for chunk in prange((n + CHUNK - 1) // CHUNK):
-        rows = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
-        mixed = np.dot(block[rows, column:stop].copy(), mixture)
-        block[rows, place : place + mixture.shape[1]] = mixed
+    run_blocks(multiply, split(0, len(parts), _LEAST_CHUNKS))
+    return parts.sum(axis=0)
 
 
 def mix(
     block: NDArray[np.float64], columns: Columns, mixture: NDArray[np.float64], place: int
 ) -> None:
     """Put mixtures of a tall block's columns into the columns from `place` on."""
-    _mix(block, *columns, np.ascontiguousarray(mixture), place)
+    mixture = np.ascontiguousarray(mixture)
+    source, target = block[:, slice(*columns)], block[:, place : place + mixture.shape[1]]
+
+    def multiply(start: int, stop: int) -> None:
+        for chunk in range(start, stop):
+            rows = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
+            target[rows] = source[rows] @ mixture
+
+    run_blocks(multiply, split(0, _chunks(len(block)), _LEAST_CHUNKS))
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _residual_parts(
     basis: NDArray[np.float64],
     place: int,
     images: NDArray[np.float64],
     values: NDArray[np.float64],
     residual: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    parts: NDArray[np.float64],
+    start: int,
+    stop: int,
+) -> None:
+    """Fill in the residuals of the rows of some chunks, and the sums of their squares."""
     n, m = residual.shape
-    parts = np.zeros(((n + CHUNK - 1) // CHUNK, m))
-    for chunk in prange(len(parts)):
+    for chunk in range(start, stop):
+        for column in range(m):
+            parts[chunk, column] = 0.0
         for row in range(chunk * CHUNK, min((chunk + 1) * CHUNK, n)):
             for column in range(m):
                 rest = images[row, column] - values[column] * basis[row, place + column]
                 residual[row, column] = rest
                 parts[chunk, column] += rest * rest
-    return parts
 
 
 def residuals(
@@ -129,11 +129,16 @@ def residuals(
     `images`, their eigenvalues `values`.
     """
     residual = np.empty((len(basis), len(values)))
-    parts = _residual_parts(basis, place, images, values, residual)
+    parts = np.empty((_chunks(len(basis)), len(values)))
+
+    def some(start: int, stop: int) -> None:
+        _residual_parts(basis, place, images, values, residual, parts, start, stop)
+
+    run_blocks(some, split(0, len(parts), _LEAST_CHUNKS))
     return residual, np.sqrt(parts.sum(axis=0))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def aggregate(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -152,10 +157,11 @@ def aggregate(
         Number of each pixel's group, from 0.
     """
     n = len(indptr) - 1
-    group = np.full(n, -1, np.int64)
+    group, begun = np.empty(n, np.int64), np.empty(n, np.int64)
     least = np.zeros(n)
     count = 0
     for pixel in range(n):
+        group[pixel] = -1
         for entry in range(indptr[pixel], indptr[pixel + 1]):
             least[pixel] = max(least[pixel], strong * weight[entry])
     for pixel in range(n):
@@ -170,7 +176,8 @@ def aggregate(
                 if weight[entry] >= least[pixel]:
                     group[indices[entry]] = count
             count += 1
-    begun = group.copy()
+    for pixel in range(n):
+        begun[pixel] = group[pixel]
     votes = np.zeros(count)
     for pixel in range(n):
         if begun[pixel] >= 0:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from spectrawalk.kernels.selection import places_by_value
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def incoming(
     index: NDArray[np.int32], positions: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
@@ -30,81 +30,55 @@ def incoming(
         Place of each entry in the flattened lists; those of a group in increasing order.
     """
     n, k = index.shape
-    start = np.zeros(n + 1, np.int64)
+    # Shifted by one place, so that filling in moves each begin to where it belongs.
+    start = np.zeros(n + 2, np.int64)
     for pixel in range(n):
         for place in range(k):
             if index[pixel, place] >= 0:
-                start[index[pixel, place] + 1] += 1
-    start = np.cumsum(start)
-    free = start[:-1].copy()
+                start[index[pixel, place] + 2] += 1
+    for pixel in range(n):
+        start[pixel + 2] += start[pixel + 1]
     for pixel in range(n):
         for place in range(k):
             other = index[pixel, place]
             if other >= 0:
-                positions[free[other]] = pixel * k + place
-                free[other] += 1
-    return start, positions[: start[-1]]
+                positions[start[other + 1]] = pixel * k + place
+                start[other + 1] += 1
+    return start[: n + 1], positions[: start[n]]
 
 
-@njit(cache=True)
-def _row(
-    pixel: int,
-    index: NDArray[np.int32],
-    d2: NDArray[np.float64],
-    start: NDArray[np.int64],
-    positions: NDArray[np.integer],
-    columns: NDArray[np.int32],
-    squares: NDArray[np.float64],
-) -> int:
-    """Union of a pixel's own neighbours and those that name it, by increasing index; its size."""
-    k = index.shape[1]
-    own = np.empty(k, np.int32)
-    places_by_value(index[pixel], k, own)
-    mine = 0
-    while mine < k and index[pixel, own[mine]] < 0:
-        mine += 1
-    theirs, size = start[pixel], 0
-    while mine < k or theirs < start[pixel + 1]:
-        source = -1 if theirs == start[pixel + 1] else positions[theirs] // k
-        if mine < k and (source < 0 or index[pixel, own[mine]] <= source):
-            columns[size] = index[pixel, own[mine]]
-            squares[size] = d2[pixel, own[mine]]
-            theirs += columns[size] == source
-            mine += 1
-        else:
-            columns[size] = source
-            squares[size] = d2[source, positions[theirs] % k]
-            theirs += 1
-        size += 1
-    return size
-
-
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def count_edges(
     index: NDArray[np.int32],
-    d2: NDArray[np.float64],
     start: NDArray[np.int64],
     positions: NDArray[np.integer],
+    counts: NDArray[np.int64],
     begin: int,
     end: int,
-) -> NDArray[np.int64]:
-    """Number of edges, in either direction, of the pixels from `begin` to `end`.
+) -> None:
+    """Count the edges, in either direction, of the pixels from `begin` to `end`.
 
     Parameters
     ----------
-    index, d2 : (n, k)
-        Neighbours and their squared distances.
+    index : (n, k)
+        Neighbours.
     start, positions
         As from :func:`incoming`; all zero and empty to take each pixel's own neighbours only.
+    counts : (n,)
+        Filled in for those pixels.
     """
-    counts = np.empty(end - begin, np.int64)
-    for job in prange(end - begin):
-        pixel = begin + job
-        room = index.shape[1] + start[pixel + 1] - start[pixel]
-        counts[job] = _row(
-            pixel, index, d2, start, positions, np.empty(room, np.int32), np.empty(room)
-        )
-    return counts
+    n, k = index.shape
+    named_by = np.zeros(n, np.int32)  # 1 + the last pixel that named it
+    for pixel in range(begin, end):
+        count = start[pixel + 1] - start[pixel]
+        for place in range(k):
+            if index[pixel, place] >= 0:
+                named_by[index[pixel, place]] = pixel + 1
+                count += 1
+        for entry in range(start[pixel], start[pixel + 1]):
+            if named_by[positions[entry] // k] == pixel + 1:
+                count -= 1
+        counts[pixel] = count
 
 
 @njit(cache=True, error_model="numpy")
@@ -116,7 +90,7 @@ def _weight(d2: float, scale: float, other_scale: float) -> float:
     return 0.0 if np.isnan(exponent) else np.exp(-exponent)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def weigh(
     d2: NDArray[np.float64], scales: NDArray[np.float64], ends: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -127,7 +101,7 @@ def weigh(
     return weights
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def fill_edges(
     index: NDArray[np.int32],
     d2: NDArray[np.float64],
@@ -140,20 +114,33 @@ def fill_edges(
     begin: int,
     end: int,
 ) -> None:
-    """Fill in the columns and weights exp(-d^2 / (s_i s_j)) of a sparse matrix's rows."""
-    for job in prange(end - begin):
-        pixel = begin + job
-        row = slice(indptr[pixel], indptr[pixel + 1])
-        room = index.shape[1] + start[pixel + 1] - start[pixel]
-        columns, squares = np.empty(room, np.int32), np.empty(room)
-        size = _row(pixel, index, d2, start, positions, columns, squares)
-        indices[row] = columns[:size]
-        for edge in range(size):
-            squares[edge] = _weight(squares[edge], scales[pixel], scales[columns[edge]])
-        weights[row] = squares[:size]
+    """Fill in the columns and weights exp(-d^2 / (s_i s_j)) of a sparse matrix's rows.
+
+    A row is the union of a pixel's own neighbours and those that name it, by increasing index.
+    """
+    k = index.shape[1]
+    own = np.empty(k, np.int32)
+    for pixel in range(begin, end):
+        places_by_value(index[pixel], k, own)
+        mine = 0
+        while mine < k and index[pixel, own[mine]] < 0:
+            mine += 1
+        theirs, edge = start[pixel], indptr[pixel]
+        while mine < k or theirs < start[pixel + 1]:
+            source = -1 if theirs == start[pixel + 1] else positions[theirs] // k
+            if mine < k and (source < 0 or index[pixel, own[mine]] <= source):
+                other, square = index[pixel, own[mine]], d2[pixel, own[mine]]
+                theirs += other == source
+                mine += 1
+            else:
+                other, square = source, d2[source, positions[theirs] % k]
+                theirs += 1
+            indices[edge] = other
+            weights[edge] = _weight(square, scales[pixel], scales[other])
+            edge += 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def connected(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int32]:
     """Weakly connected component of each pixel, numbered by their first pixels.
 
@@ -161,7 +148,9 @@ def connected(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[
     components makes the later first one point to the earlier.
     """
     n = len(indptr) - 1
-    first = np.arange(n).astype(np.int32)
+    first, component = np.empty(n, np.int32), np.empty(n, np.int32)
+    for pixel in range(n):
+        first[pixel] = pixel
     for pixel in range(n):
         for entry in range(indptr[pixel], indptr[pixel + 1]):
             one, other = pixel, indices[entry]
@@ -173,7 +162,6 @@ def connected(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[
                 other = first[other]
             first[max(one, other)] = min(one, other)
     count = 0
-    component = np.empty(n, np.int32)
     for pixel in range(n):
         if first[pixel] == pixel:
             component[pixel] = count

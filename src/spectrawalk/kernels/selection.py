@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
+
+from spectrawalk.threads import run_blocks, split
 
 SINGLE = 2.0**-24
 """Rounding error of single precision."""
 
-
 _MOST_HALVINGS = 24
+
+_LEAST_SPECTRA = 1_000
+"""Spectra that are worth the while of a thread."""
 
 
 @njit(cache=True, fastmath={"reassoc", "nsz"})
@@ -27,21 +31,38 @@ def squared_distance(x: NDArray, y: NDArray) -> float:
     return total
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
 def to_single(
     X: NDArray[np.float64], pixels: NDArray[np.int64], middle: NDArray[np.float64], scale: float
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Some spectra in single precision, relative to a middle one and scaled, and their squares."""
     single = np.empty((len(pixels), X.shape[1]), np.float32)
     squares = np.empty(len(pixels), np.float32)
-    for place in prange(len(pixels)):
+
+    def some(start: int, stop: int) -> None:
+        _to_single(X, pixels, middle, scale, single, squares, start, stop)
+
+    run_blocks(some, split(0, len(pixels), _LEAST_SPECTRA))
+    return single, squares
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _to_single(
+    X: NDArray[np.float64],
+    pixels: NDArray[np.int64],
+    middle: NDArray[np.float64],
+    scale: float,
+    single: NDArray[np.float32],
+    squares: NDArray[np.float32],
+    start: int,
+    stop: int,
+) -> None:
+    for place in range(start, stop):
         total = 0.0
         for band in range(X.shape[1]):
             value = (X[pixels[place], band] - middle[band]) * scale
             single[place, band] = value
             total += value * value
         squares[place] = total
-    return single, squares
 
 
 @njit(cache=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 LEAF = 16
@@ -21,6 +21,9 @@ NONE = np.iinfo(np.int64).max
 
 DEPTH = 128
 """Room for the nodes still to visit: a balanced tree is far less deep."""
+
+_STEP = 50_000_000
+"""Coordinates that are looked at in a step while a tree is built: about half a second."""
 
 
 class Tree(NamedTuple):
@@ -68,66 +71,100 @@ def _halve(values: NDArray, order: NDArray, start: int, stop: int, middle: int) 
             return
 
 
-@njit(cache=True)
 def build_tree(coordinates: NDArray[np.float64]) -> Tree:
-    """Build the tree over points (n, m) whose rank is their row.
+    """Build the tree over points (n, m) whose rank is their row."""
+    n, m = coordinates.shape
+    room = 4 * (n // LEAF + 1) + 1
+    points, rank = np.array(coordinates, dtype=np.float64, order="C"), np.arange(n, dtype=np.int64)
+    start, stop = np.zeros(room, np.int64), np.full(room, n, np.int64)
+    child, parent = np.full(room, -1, np.int64), np.full(room, -1, np.int64)
+    low, high = np.full((room, m), np.inf), np.full((room, m), -np.inf)
+    node, count = 0, 1
+    while node < count:  # a step at a time, so that Ctrl-C is heard
+        node, count = _grow(
+            points, rank, start, stop, child, parent, low, high, node, count, _STEP // m
+        )
+    nodes = (start, stop, child, parent, low, high)
+    return Tree(points, rank, *(each[:count].copy() for each in nodes))
+
+
+@njit(cache=True, nogil=True)
+def _grow(
+    points: NDArray[np.float64],
+    rank: NDArray[np.int64],
+    start: NDArray[np.int64],
+    stop: NDArray[np.int64],
+    child: NDArray[np.int64],
+    parent: NDArray[np.int64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    node: int,
+    count: int,
+    most: int,
+) -> tuple[int, int]:
+    """Finish the nodes from `node` on, until `most` points were looked at or none is left.
 
     The points themselves are moved with every split, so that those of a node lie side by side in
     memory.
+
+    Returns
+    -------
+    node, count : int
+        The next node to finish, and how many nodes there are by now.
     """
-    n, m = coordinates.shape
-    room = 4 * (n // LEAF + 1) + 1
-    start, stop = np.zeros(room, np.int64), np.zeros(room, np.int64)
-    child, parent = np.full(room, -1, np.int64), np.full(room, -1, np.int64)
-    low, high = np.full((room, m), np.inf), np.full((room, m), -np.inf)
-    points, rank = coordinates.copy(), np.arange(n)
-    stop[0] = n
-    count, node = 1, 0
-    while node < count:
-        first, last = start[node], stop[node]
-        for position in range(first, last):
+    # Nodes come level by level, and those of a level differ by one point at most.
+    m, largest = points.shape[1], stop[node] - start[node] + 1
+    order, values = np.empty(largest, np.int64), np.empty(largest)
+    moved, moved_rank = np.empty((largest, m)), np.empty(largest, np.int64)
+    while node < count and most > 0:
+        first, size = start[node], stop[node] - start[node]
+        most -= size
+        for position in range(first, first + size):
             for d in range(m):
                 low[node, d] = min(low[node, d], points[position, d])
                 high[node, d] = max(high[node, d], points[position, d])
-        if last - first > LEAF:
-            widest = np.argmax(high[node] - low[node])
-            order, middle = np.arange(last - first), (last - first) // 2
-            _halve(points[first:last, widest].copy(), order, 0, last - first, middle)
-            points[first:last] = points[first:last][order]
-            rank[first:last] = rank[first:last][order]
+        if size > LEAF:
+            widest, middle = 0, size // 2
+            for d in range(1, m):
+                if high[node, d] - low[node, d] > high[node, widest] - low[node, widest]:
+                    widest = d
+            for place in range(size):
+                order[place], values[place] = place, points[first + place, widest]
+            _halve(values, order, 0, size, middle)
+            for place in range(size):
+                moved_rank[place] = rank[first + order[place]]
+                for d in range(m):
+                    moved[place, d] = points[first + order[place], d]
+            for place in range(size):
+                rank[first + place] = moved_rank[place]
+                for d in range(m):
+                    points[first + place, d] = moved[place, d]
             child[node] = count
             for side in range(2):
                 parent[count] = node
                 start[count] = first + middle * side
-                stop[count] = last if side else first + middle
+                stop[count] = first + (size if side else middle)
                 count += 1
         node += 1
-    return Tree(
-        points,
-        rank,
-        start[:count].copy(),
-        stop[:count].copy(),
-        child[:count].copy(),
-        parent[:count].copy(),
-        low[:count].copy(),
-        high[:count].copy(),
-    )
+    return node, count
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def lowest_ranks(tree: Tree) -> NDArray[np.int64]:
     """Lowest rank below each node."""
-    lowest = np.full(len(tree.start), NONE)
+    lowest = np.empty(len(tree.start), np.int64)
     for node in range(len(tree.start) - 1, -1, -1):
+        lowest[node] = NONE
         if tree.child[node] < 0:
-            lowest[node] = tree.rank[tree.start[node] : tree.stop[node]].min()
+            for position in range(tree.start[node], tree.stop[node]):
+                lowest[node] = min(lowest[node], tree.rank[position])
         else:
             left = tree.child[node]
             lowest[node] = min(lowest[left], lowest[left + 1])
     return lowest
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def leaves(tree: Tree) -> NDArray[np.int64]:
     """Leaf of each point, by rank."""
     leaf = np.empty(len(tree.rank), np.int64)
@@ -206,39 +243,36 @@ def nearest_lower(
     return best_rank, best
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def nearest_denser(
-    tree: Tree, lowest: NDArray[np.int64], start: int, stop: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    tree: Tree,
+    lowest: NDArray[np.int64],
+    everyone: NDArray[np.int32],
+    parent: NDArray[np.int64],
+    d2: NDArray[np.float64],
+    start: int,
+    stop: int,
+) -> None:
     """Nearest point of lower rank, for the points at the places `start` to `stop` of the tree.
 
-    Returns
-    -------
-    parent : (stop - start,)
-        Its rank (ties: the lowest); -1 for rank 0.
-    d2 : (stop - start,)
-        Its squared distance; for rank 0 the largest squared distance to any point.
+    Parameters
+    ----------
+    lowest : (nodes,)
+        As from :func:`lowest_ranks`.
+    everyone : (n,)
+        Zeros: every point may be found.
+    parent, d2 : (n,)
+        By rank, filled in for those points: the rank of the nearest (ties: the lowest) and its
+        squared distance; -1 and infinity for rank 0.
     """
-    points, ranks = tree.points, tree.rank
-    everyone = np.zeros(len(ranks), np.int32)
-    parent = np.empty(stop - start, np.int64)
-    d2 = np.empty(stop - start)
-    for job in prange(stop - start):
-        point, rank = points[start + job], ranks[start + job]
-        parent[job], d2[job] = nearest_lower(tree, lowest, everyone, point, rank)
-        if rank == 0:
-            d2[job] = _farthest(points, point)
-    return parent, d2, ranks[start:stop]
+    for place in range(start, stop):
+        rank = tree.rank[place]
+        parent[rank], d2[rank] = nearest_lower(tree, lowest, everyone, tree.points[place], rank)
 
 
-@njit(cache=True)
-def _farthest(points: NDArray[np.float64], point: NDArray[np.float64]) -> float:
-    """Largest squared distance from a point to any of `points`."""
-    farthest = 0.0
-    for other in range(len(points)):
-        total = 0.0
-        for d in range(len(point)):
-            difference = point[d] - points[other, d]
-            total += difference * difference
-        farthest = max(farthest, total)
-    return farthest
+def farthest(points: NDArray[np.float64], point: NDArray[np.float64]) -> float:
+    """Largest squared distance from a point to any of `points`, summed as the others are."""
+    total = np.zeros(len(points))
+    for d in range(len(point)):
+        total += np.square(points[:, d] - point[d])
+    return float(total.max())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from spectrawalk.kernels.selection import SINGLE, enough, sort_by_distance, squared_distance
@@ -12,21 +12,24 @@ TILE = 8
 """Rows and columns of pixels whose windows are compared in one matrix product."""
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def window_neighbors(
     X: NDArray[np.float64],
     single: NDArray[np.float32],
     squares: NDArray[np.float32],
     offset: int,
     number: NDArray[np.int32],
-    start: int,
-    stop: int,
     radius: int,
     disk: bool,
     index: NDArray[np.int32],
     d2: NDArray[np.float64],
+    start: int,
+    stop: int,
 ) -> None:
-    """Find the nearest spectra in each pixel's window, for the pixels of some rows of tiles.
+    """Find the nearest spectra in each pixel's window, for the pixels of some tiles.
+
+    One product in single precision gives all distances with a bound on their errors. Only the
+    candidates that the bounds leave have their distance summed in full, so the result is exact.
 
     Parameters
     ----------
@@ -36,8 +39,6 @@ def window_neighbors(
         As from ``selection.to_single``, of the pixels from `offset` on that the windows reach.
     number : (rows, cols)
         Number of each valid pixel in C order, -1 where masked.
-    start, stop : int
-        Rows of tiles to work on.
     radius : int
         Half-width of the window.
     disk : bool
@@ -45,17 +46,67 @@ def window_neighbors(
     index, d2 : (n, k)
         Filled in for the pixels of those tiles: neighbours and squared distances, nearest first;
         -1 and infinity beyond the last one.
+    start, stop : int
+        Tiles to work on, numbered row by row.
     """
     across = (number.shape[1] + TILE - 1) // TILE
-    for job in prange((stop - start) * across):
-        row, col = (start + job // across) * TILE, (job % across) * TILE
-        if number[row : row + TILE, col : col + TILE].max() >= 0:
-            _tile_neighbors(X, single, squares, offset, number, row, col, radius, disk, index, d2)
+    tile = np.empty(TILE * TILE, np.int32)
+    height = min(TILE + 2 * radius, number.shape[0])
+    width = min(TILE + 2 * radius, number.shape[1])
+    begin, candidates = np.empty((height, width + 1), np.int32), np.empty(height * width, np.int32)
+    for job in range(start, stop):
+        row, col = job // across * TILE, job % across * TILE
+        size = _valid_pixels(number, row, row + TILE, col, col + TILE, tile, begin)
+        if size == 0:
+            continue
+        top, left = max(0, row - radius), max(0, col - radius)
+        count = _valid_pixels(
+            number, top, row + TILE + radius, left, col + TILE + radius, candidates, begin
+        )
+        near, kept = _candidates(
+            single, squares, offset, number, row, col, radius, disk,
+            index.shape[1], tile[:size], candidates[:count], begin,
+        )  # fmt: skip
+        _settle(X, tile[:size], candidates[:count], near, kept, index, d2)
+
+
+@njit(cache=True)
+def _valid_pixels(
+    number: NDArray[np.int32],
+    top: int,
+    bottom: int,
+    left: int,
+    right: int,
+    pixels: NDArray[np.int32],
+    begin: NDArray[np.int32],
+) -> int:
+    """List the valid pixels of a part of the image, and where each row and column begins in it."""
+    count = 0
+    for row in range(top, min(bottom, number.shape[0])):
+        last = min(right, number.shape[1])
+        for col in range(left, last):
+            begin[row - top, col - left] = count
+            if number[row, col] >= 0:
+                pixels[count] = number[row, col]
+                count += 1
+        begin[row - top, last - left] = count
+    return count
+
+
+@njit(cache=True)
+def _rows(
+    single: NDArray[np.float32], pixels: NDArray[np.int32], offset: int
+) -> NDArray[np.float32]:
+    """Spectra of some pixels, side by side in memory."""
+    rows = np.empty((len(pixels), single.shape[1]), np.float32)
+    for place in range(len(pixels)):
+        for band in range(single.shape[1]):
+            rows[place, band] = single[pixels[place] - offset, band]
+    return rows
 
 
 @njit(cache=True, error_model="numpy")
-def _tile_neighbors(
-    X: NDArray[np.float64],
+def _candidates(
     single: NDArray[np.float32],
     squares: NDArray[np.float32],
     offset: int,
@@ -64,30 +115,30 @@ def _tile_neighbors(
     col: int,
     radius: int,
     disk: bool,
-    index: NDArray[np.int32],
-    d2: NDArray[np.float64],
-) -> None:
-    """Find the nearest spectra of the pixels of the tile whose first one is at (row, col).
+    k: int,
+    tile: NDArray[np.int32],
+    candidates: NDArray[np.int32],
+    begin: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """List which candidates, by their place, may be among the k nearest of each pixel of a tile.
 
-    One product in single precision gives all distances with a bound on their errors. Only the
-    candidates that the bounds leave have their distance summed in full, so the result is exact.
+    Returns
+    -------
+    near : (pixels of the tile, most)
+    kept : (pixels of the tile,)
+        How many there are of each.
     """
     top, left = max(0, row - radius), max(0, col - radius)
-    around = number[top : row + TILE + radius, left : col + TILE + radius]
-    candidates, begin = _valid_pixels(around)
+    right = min(number.shape[1], col + TILE + radius)
     count = len(candidates)
-    tile, _ = _valid_pixels(number[row : row + TILE, col : col + TILE])
     products = np.dot(_rows(single, tile, offset), _rows(single, candidates, offset).T)
-
     lengths = np.empty(count, np.float32)
     for place in range(count):
         lengths[place] = squares[candidates[place] - offset]
-    k, bands = index.shape[1], X.shape[1]
-    bound = np.float32((bands + 16) * SINGLE)
+    bound = np.float32((single.shape[1] + 16) * SINGLE)
     most = min(count, (2 * radius + 1) ** 2)
-    highest, lowest = np.empty((2, most), np.float32)
+    highest, lowest = np.empty(most, np.float32), np.empty(most, np.float32)
     found = np.empty(most, np.int32)
-    # Of each pixel of the tile: its candidates, by their place in the list, and how many.
     near = np.empty((len(tile), most), np.int32)
     kept = np.zeros(len(tile), np.int32)
     own = -1
@@ -103,9 +154,8 @@ def _tile_neighbors(
                 reach = radius
                 if disk:
                     reach = int(np.sqrt(radius * radius - (other_row - i) ** 2 + 0.5))
-                line = begin[other_row - top]
-                first = line[max(0, j - reach - left)]
-                last = line[min(j + reach + 1 - left, len(line) - 1)]
+                first = begin[other_row - top, max(left, j - reach) - left]
+                last = begin[other_row - top, min(j + reach + 1, right) - left]
                 for step in range(last - first):
                     both = square + lengths[first + step]
                     middle = both - 2 * products[own, first + step]
@@ -120,7 +170,7 @@ def _tile_neighbors(
                 place = found[candidate]
                 near[own, kept[own]] = place
                 kept[own] += (lowest[candidate] <= limit) & (candidates[place] != pixel)
-    _settle(X, tile, candidates, near, kept, index, d2)
+    return near, kept
 
 
 @njit(cache=True)
@@ -139,14 +189,16 @@ def _settle(
     """
     n, k = len(tile), index.shape[1]
     wanted = np.zeros(len(candidates), np.int32)
-    by, slot = np.empty((2, len(candidates), n), np.int32)
+    by = np.empty((len(candidates), n), np.int32)
+    slot = np.empty((len(candidates), n), np.int32)
+    most = 0
     for own in range(n):
+        most = max(most, kept[own])
         for place in range(kept[own]):
             candidate = near[own, place]
             by[candidate, wanted[candidate]] = own
             slot[candidate, wanted[candidate]] = place
             wanted[candidate] += 1
-    most = kept.max()
     distance = np.empty((n, most))
     for candidate in range(len(candidates)):
         spectrum = X[candidates[candidate]]
@@ -161,38 +213,13 @@ def _settle(
             near[own, place] = candidates[near[own, place]]
         sort_by_distance(distance[own], near[own], kept[own], keys, places, nearest_d2, nearest)
         pixel, size = tile[own], min(kept[own], k)
-        index[pixel, :size], index[pixel, size:] = nearest[:size], -1
-        d2[pixel, :size], d2[pixel, size:] = nearest_d2[:size], np.inf
+        for place in range(size):
+            index[pixel, place], d2[pixel, place] = nearest[place], nearest_d2[place]
+        for place in range(size, k):
+            index[pixel, place], d2[pixel, place] = -1, np.inf
 
 
-@njit(cache=True)
-def _valid_pixels(number: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """List the valid pixels of a part of the image, and where each row and column begins in it."""
-    begin = np.empty((number.shape[0], number.shape[1] + 1), np.int32)
-    pixels = np.empty(number.size, np.int32)
-    count = 0
-    for row in range(number.shape[0]):
-        for col in range(number.shape[1]):
-            begin[row, col] = count
-            if number[row, col] >= 0:
-                pixels[count] = number[row, col]
-                count += 1
-        begin[row, -1] = count
-    return pixels[:count], begin
-
-
-@njit(cache=True)
-def _rows(
-    single: NDArray[np.float32], pixels: NDArray[np.int32], offset: int
-) -> NDArray[np.float32]:
-    """Spectra of some pixels, side by side in memory."""
-    rows = np.empty((len(pixels), single.shape[1]), np.float32)
-    for place in range(len(pixels)):
-        rows[place] = single[pixels[place] - offset]
-    return rows
-
-
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def nearest_outside(
     X: NDArray[np.float64],
     number: NDArray[np.int32],
@@ -201,7 +228,11 @@ def nearest_outside(
     group: NDArray[np.int32],
     pixels: NDArray[np.int64],
     radius: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    index: NDArray[np.int64],
+    d2: NDArray[np.float64],
+    start: int,
+    stop: int,
+) -> None:
     """Nearest spectrum of another group in the square window around each of some pixels.
 
     Parameters
@@ -215,18 +246,12 @@ def nearest_outside(
         The pixels to search for.
     radius : int
         Half-width of the window.
-
-    Returns
-    -------
-    index : (m,)
-        The nearest one (ties: smallest number), -1 where the window holds no other group.
-    d2 : (m,)
-        Its squared distance, infinite where there is none.
+    index, d2 : (m,)
+        Filled in from `start` to `stop`: the nearest one (ties: smallest number) and its squared
+        distance; -1 and infinity where the window holds no other group.
     """
     image_rows, image_cols = number.shape
-    index = np.full(len(pixels), -1, dtype=np.int64)
-    d2 = np.full(len(pixels), np.inf)
-    for job in prange(len(pixels)):
+    for job in range(start, stop):
         pixel = pixels[job]
         best, best_index = np.inf, -1
         top, bottom = max(0, rows[pixel] - radius), min(image_rows, rows[pixel] + radius + 1)
@@ -246,4 +271,3 @@ def nearest_outside(
                     best, best_index = total, candidate
         index[job] = best_index
         d2[job] = best
-    return index, d2

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from spectrawalk.paper.published import METRES_PER_PIXEL, PUBLISHED, method_title, scene_title
-from spectrawalk.paper.runs import Run
+from spectrawalk.paper.runs import MethodRun
 from spectrawalk.prepare.pixels import take_pixels
 from spectrawalk.prepare.scaling import normalize_spectra
 from spectrawalk.report.figures import (
@@ -21,8 +21,8 @@ from spectrawalk.report.figures import (
     draw_map,
     figure_and_patch,
     paint_classes,
-    principal_component,
 )
+from spectrawalk.results.components import first_component
 from spectrawalk.results.palette import NO_DATA, Color, class_colors, cluster_colors
 from spectrawalk.results.scores import score
 from spectrawalk.scene import Scene
@@ -58,7 +58,7 @@ def draw_scene(scene: Scene) -> Figure:
     figure = new_figure(figsize=(9, 1.7 + 4.2 * min(rows / cols, 1.6)), layout="constrained")
     left, right = figure.subplots(1, 2)
     of_class = colors_of_classes(scene)
-    _draw_in_shape(left, principal_component(scene), "First principal component")
+    _draw_in_shape(left, first_component(scene), "First principal component")
     _draw_in_shape(right, paint_classes(_truth(scene), of_class), "Ground truth")
     _add_legend(figure, _class_entries(scene, of_class))
     figure.suptitle(f"{_describe(scene)}, {scene.n_bands} bands", fontsize=12)
@@ -85,7 +85,7 @@ def draw_neighbors(
     figure = new_figure(figsize=(9, 1.8 + 8.4 * min(rows / cols, 1.6)), layout="constrained")
     (top_left, top_right), (left, right) = figure.subplots(2, 2)
     of_class = colors_of_classes(scene)
-    brightness = principal_component(scene)
+    brightness = first_component(scene)
     _draw_in_shape(top_left, brightness, "First principal component")
     _draw_in_shape(top_right, paint_classes(_truth(scene), of_class), "Ground truth")
     for ax, r in ((left, None), (right, radius)):
@@ -121,23 +121,23 @@ def neighbors_of(
     if radius is None:
         index, _ = neighbors.global_neighbors(spectra, k)
     else:
-        index, _ = neighbors.window_neighbors(spectra, pixels.mask, k, radius)
-    number = neighbors.number_pixels(pixels.mask)[pixel]
+        index, _ = neighbors.window_neighbors(spectra, pixels.grid.mask, k, radius)
+    number = neighbors.number_pixels(pixels.grid.mask)[pixel]
     near = index[number]
     marked = np.zeros(len(spectra), dtype=bool)
     marked[near[near >= 0]] = True
-    image: NDArray[np.bool_] = pixels.to_image(marked, False)
+    image: NDArray[np.bool_] = pixels.grid.to_image(marked, False)
     return image
 
 
-def draw_label_maps(scene: Scene, runs: Sequence[Run]) -> Figure:
+def draw_label_maps(scene: Scene, runs: Sequence[MethodRun]) -> Figure:
     """Draw the labels of several methods side by side, and the ground truth last.
 
     Parameters
     ----------
     scene : Scene
         With ground truth.
-    runs : sequence of Run
+    runs : sequence of MethodRun
         One per method, with labels; a failed one is shown as an empty map.
     """
     new_figure, _ = figure_and_patch()
@@ -188,7 +188,7 @@ def colors_of_classes(scene: Scene) -> dict[int, Color]:
 
 
 def _painted_run(
-    scene: Scene, run: Run, of_class: dict[int, Color]
+    scene: Scene, run: MethodRun, of_class: dict[int, Color]
 ) -> tuple[NDArray[np.uint8], str]:
     name = method_title(run.method)
     if run.labels is None:
@@ -200,7 +200,7 @@ def _painted_run(
     return paint_by_class(scene, run.labels, of_class), title
 
 
-def _n_unmatched(scene: Scene, run: Run) -> int:
+def _n_unmatched(scene: Scene, run: MethodRun) -> int:
     if run.labels is None:
         return 0
     return run.n_clusters - len(score(_truth(scene), run.labels).matching)

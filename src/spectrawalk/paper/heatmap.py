@@ -27,7 +27,7 @@ def draw_table(rows: Sequence[Row]) -> Figure:
 
     Examples
     --------
-    >>> from spectrawalk.paper.runs import Run
+    >>> from spectrawalk.paper.runs import MethodRun
     >>> from spectrawalk.paper.table import sum_up
     >>> figure = draw_table(sum_up([Run("sc", "field", 0, 3, oa=0.5, aa=0.5, kappa=0.1)]))
     >>> [ax.get_title() for ax in figure.axes][0]

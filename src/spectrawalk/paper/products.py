@@ -14,7 +14,7 @@ from spectrawalk.io.text_file import write_csv, write_text
 from spectrawalk.paper import figures, readings, sweep_figures, sweeps, table
 from spectrawalk.paper.heatmap import draw_table
 from spectrawalk.paper.published import METHOD_TITLES
-from spectrawalk.paper.runs import Run, plan_jobs, run_jobs
+from spectrawalk.paper.runs import MethodRun, plan_jobs, run_jobs
 from spectrawalk.paper.settings import paper_settings
 from spectrawalk.report.figures import figure_and_patch, save_figure
 from spectrawalk.scene import Scene
@@ -44,7 +44,7 @@ def find_scenes(names: Sequence[str]) -> tuple[list[Scene], dict[str, str]]:
 
 def run_paper_methods(
     scene: Scene, methods: Sequence[str], n_seeds: int, folder: Path, *, fresh: bool = False
-) -> list[Run]:
+) -> list[MethodRun]:
     """Run methods on one of the paper's scenes, with the paper's settings where it has some."""
     settings = paper_settings(scene.name)
     jobs = plan_jobs(methods, settings["srdl"]["n_clusters"], n_seeds, settings)

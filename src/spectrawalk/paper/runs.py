@@ -65,7 +65,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Run:
+class MethodRun:
     """One method with one seed on one scene: what came of it.
 
     Attributes
@@ -160,7 +160,7 @@ def run_jobs(
     *,
     fresh: bool = False,
     plugins: Sequence[Path] = (),
-) -> Iterator[Run]:
+) -> Iterator[MethodRun]:
     """Run the jobs on a scene with ground truth, or find what came of them before.
 
     Parameters
@@ -258,7 +258,7 @@ def _scene_on_disk(scene: Scene, place: Path) -> TemporaryDirectory[str]:
     return work
 
 
-def _run_job(scene: Scene, job: Job, work: str, plugins: Sequence[Path]) -> Run:
+def _run_job(scene: Scene, job: Job, work: str, plugins: Sequence[Path]) -> MethodRun:
     folder = Path(work)
     for leftover in (child.LABELS, child.OUTCOME):
         (folder / leftover).unlink(missing_ok=True)
@@ -273,7 +273,7 @@ def _run_job(scene: Scene, job: Job, work: str, plugins: Sequence[Path]) -> Run:
         errors="replace",
         check=False,
     )
-    failed = Run(job.method, scene.name, job.seed, job.parameters["n_clusters"])
+    failed = MethodRun(job.method, scene.name, job.seed, job.parameters["n_clusters"])
     if not (folder / child.OUTCOME).exists():
         return replace(failed, error=_why_it_died(done))
     outcome = read_json(folder / child.OUTCOME)
@@ -303,7 +303,7 @@ def _why_it_died(done: subprocess.CompletedProcess[str]) -> str:
     return f"its process ended with code {done.returncode}: {last[0]}"
 
 
-def _find(kept: Path, fingerprint: str) -> Run | None:
+def _find(kept: Path, fingerprint: str) -> MethodRun | None:
     """Read a run that was kept, if it is of the same code, data and settings."""
     record_file, labels_file = kept.with_suffix(".json"), kept.with_suffix(".npy")
     if not (record_file.is_file() and labels_file.is_file()):
@@ -312,12 +312,12 @@ def _find(kept: Path, fingerprint: str) -> Run | None:
         record = read_json(record_file)
         if record.pop("fingerprint", None) != fingerprint:
             return None
-        return Run(**record, labels=np.load(labels_file))
+        return MethodRun(**record, labels=np.load(labels_file))
     except (FileError, TypeError, ValueError, OSError):
         return None  # damaged: done again
 
 
-def _keep(kept: Path, run: Run, fingerprint: str) -> None:
+def _keep(kept: Path, run: MethodRun, fingerprint: str) -> None:
     record_file = kept.with_suffix(".json")
     record_file.unlink(missing_ok=True)  # a record must never stand beside other labels
     assert run.labels is not None

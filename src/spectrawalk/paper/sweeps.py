@@ -8,7 +8,7 @@ Ground truth is used here to show how fragile a choice is, and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,16 +21,10 @@ from spectrawalk.prepare.pixels import Pixels, take_pixels
 from spectrawalk.prepare.scaling import normalize_spectra
 from spectrawalk.results.scores import score
 from spectrawalk.scene import Scene
-from spectrawalk.srdl import graph, modes, neighbors
-from spectrawalk.srdl.bridges import bridge_components
-from spectrawalk.srdl.density import (
-    BANDWIDTH_SHARE,
-    density_ranking,
-    kernel_density,
-    mean_distance,
-)
-from spectrawalk.srdl.eigenpairs import diffusion_coordinates, leading_eigenpairs
-from spectrawalk.srdl.labels import Consensus, label_pixels
+from spectrawalk.srdl import pipeline
+from spectrawalk.srdl.eigenpairs import diffusion_coordinates
+from spectrawalk.srdl.labels import Consensus
+from spectrawalk.srdl.neighbors import global_neighbors
 
 DIRECTED, SYMMETRIC = "directed", "symmetric"
 GRAPHS = {DIRECTED: None, SYMMETRIC: "max"}
@@ -73,9 +67,7 @@ class _Prepared:
     """What all settings share."""
 
     pixels: Pixels
-    spectra: NDArray[np.float64]
-    density: NDArray[np.float64]
-    ranking: NDArray[np.intp]
+    density: pipeline.Density
 
 
 def sweep(
@@ -136,22 +128,23 @@ def _nobody(stage: str, done: int, total: int) -> None:
 def _prepare(scene: Scene, defaults: SRDL) -> _Prepared:
     pixels = take_pixels(scene)
     spectra = normalize_spectra(pixels.spectra, defaults.normalize)
-    _, d2 = neighbors.global_neighbors(spectra, defaults.density_neighbors)
-    density = kernel_density(d2, mean_distance(spectra) / BANDWIDTH_SHARE)
-    return _Prepared(pixels, spectra, density, density_ranking(density, d2))
+    _, d2 = global_neighbors(spectra, defaults.density_neighbors)
+    density = pipeline.rank_by_density(d2, pipeline.automatic_bandwidth(spectra))
+    return _Prepared(Pixels(spectra, pixels.grid), density)
 
 
 def _walks(
     prepared: _Prepared, defaults: SRDL, radius: int, n_eigenpairs: int
 ) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield the eigenpairs of both graphs of a radius."""
-    spectra, mask = prepared.spectra, prepared.pixels.mask
-    index, d2 = neighbors.window_neighbors(spectra, mask, defaults.n_neighbors, radius)
-    scales = graph.local_scales(d2, defaults.sigma)
+    spectra, grid = prepared.pixels.spectra, prepared.pixels.grid
+    settings = pipeline.GraphSettings(defaults.n_neighbors, radius, sigma=defaults.sigma)
+    near = pipeline.nearest_neighbors(spectra, grid, settings)
     for name, symmetrize in GRAPHS.items():
-        W = graph.weight_matrix(index, d2, scales, symmetrize)
-        W, _ = bridge_components(W, spectra, mask, scales, radius)
-        yield name, *leading_eigenpairs(W, n_eigenpairs, symmetric=symmetrize is not None)
+        graph = pipeline.neighbor_graph(
+            near, spectra, grid, replace(settings, symmetrize=symmetrize)
+        )
+        yield name, *pipeline.random_walk(graph, n_eigenpairs)
 
 
 def _accuracy(
@@ -161,19 +154,13 @@ def _accuracy(
     coordinates: NDArray[np.float64],
     n_clusters: int,
 ) -> tuple[float, float, float]:
-    parent, rho = modes.nearest_denser(coordinates, prepared.ranking)
+    grid, ascent = prepared.pixels.grid, pipeline.ascend(coordinates, prepared.density)
     try:
-        found = modes.find_modes(prepared.density * rho, n_clusters, defaults.max_clusters)
+        found = pipeline.choose_modes(ascent, n_clusters, defaults.max_clusters)
     except SpectrawalkError:
         return float("nan"), float("nan"), float("nan")
-    labels = label_pixels(
-        coordinates,
-        prepared.ranking,
-        parent,
-        found.pixels,
-        prepared.pixels.mask,
-        Consensus(defaults.consensus_radius),
-    )
+    consensus = Consensus(defaults.consensus_radius)
+    labels = pipeline.label_from_modes(ascent, found.pixels, grid, consensus)
     assert scene.ground_truth is not None
-    scores = score(scene.ground_truth, prepared.pixels.to_image(labels, -1))
+    scores = score(scene.ground_truth, grid.to_image(labels, -1))
     return scores.oa, scores.aa, scores.kappa

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spectrawalk.paper.published import PUBLISHED, Accuracy, method_title, scene_title
-from spectrawalk.paper.runs import Run
+from spectrawalk.paper.runs import MethodRun
 
 SCORES = ("oa", "aa", "kappa")
 COLUMNS = (
@@ -76,13 +76,13 @@ class Row:
 
 
 def sum_up(
-    runs: Iterable[Run], paper: Mapping[tuple[str, str], Accuracy] | None = None
+    runs: Iterable[MethodRun], paper: Mapping[tuple[str, str], Accuracy] | None = None
 ) -> list[Row]:
     """Sum runs up, one row for each method and scene, in the order in which they come.
 
     Parameters
     ----------
-    runs : iterable of Run
+    runs : iterable of MethodRun
     paper : mapping, optional
         Printed accuracy of each (method, scene); by default none.
 
@@ -94,18 +94,18 @@ def sum_up(
     >>> row.n_seeds, round(row.mean.oa, 3), round(row.spread.oa, 3)
     (2, 0.5, 0.141)
     """
-    grouped: dict[tuple[str, str], list[Run]] = {}
+    grouped: dict[tuple[str, str], list[MethodRun]] = {}
     for run in runs:
         grouped.setdefault((run.method, run.scene), []).append(run)
     return [_row(group, (paper or {}).get(key)) for key, group in grouped.items()]
 
 
-def paper_rows(runs: Iterable[Run]) -> list[Row]:
+def paper_rows(runs: Iterable[MethodRun]) -> list[Row]:
     """Sum runs on the paper's scenes up, beside the paper's table."""
     return sum_up(runs, PUBLISHED)
 
 
-def _row(runs: Sequence[Run], paper: Accuracy | None) -> Row:
+def _row(runs: Sequence[MethodRun], paper: Accuracy | None) -> Row:
     good = [run for run in runs if not run.error]
     failed = [run for run in runs if run.error]
     note = ""

@@ -1,4 +1,4 @@
-"""Bands of one scene in the terms of another: matched by wavelength, or by their number."""
+"""Bands of one scene that correspond to those of another: by wavelength, or by their count."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ def match_bands(
         Number of bands of the fit.
     wavelengths : ndarray of shape (n_bands,) or None
         Of the fit, in nanometres. A band of the scene corresponds to one of the fit if it is the
-        nearest, and nearer than half the way to the fit's next band. Without wavelengths on either
-        side the bands are taken in their order, and must be as many.
+        nearest, and nearer than half the distance to the fit's next band. Where the fit or the
+        scene has no wavelengths, the bands are taken in their order, and their count must be the
+        same.
 
     Returns
     -------
@@ -41,8 +42,8 @@ def match_bands(
         if scene.n_bands != n_bands:
             raise DataError(
                 f"scene '{scene.name}' has {scene.n_bands} bands and the model was fitted to "
-                f"{n_bands}; without wavelengths on both sides they must be as many: give a scene "
-                "with the same bands."
+                f"{n_bands}; without wavelengths on both sides bands are matched by their count, "
+                "which must be the same: give a scene with the same bands."
             )
         return np.arange(n_bands)
     away = np.abs(scene.wavelengths[:, np.newaxis] - wavelengths)
@@ -61,7 +62,7 @@ def match_bands(
 
 
 def _half_spacing(wavelengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Half the way from each band to its nearest neighbour."""
+    """Half the distance from each band to its nearest neighbour."""
     order = np.argsort(wavelengths, kind="stable")
     gaps = np.diff(wavelengths[order])
     half = np.empty(len(wavelengths))

@@ -1,7 +1,7 @@
 """Before clustering: which bands and pixels of a scene are used, and why the others are not.
 
-Every step is a pure function of the scene, can be switched off, and says in the record of the run
-what it took away.
+Every step is a pure function of the scene and can be switched off. The record of the run lists what
+each step excluded.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ WATER_VAPOUR = ((1350.0, 1450.0), (1800.0, 1950.0))
 OVERLAPS = ("vnir", "swir", "middle", "keep")
 """What to keep where two detectors see the same wavelengths."""
 
+_SHORTEST = 30.0  # nanometres: no imaging spectrometer measures there, and all do in micrometres
 _MOST_DETECTORS = 5  # more runs of ascending wavelengths than this are no detectors but disorder
 
 
 @dataclass(frozen=True)
 class Step:
-    """What one step of the preparation took away.
+    """What one step of the preparation excluded.
 
     Attributes
     ----------
@@ -88,7 +89,7 @@ def prepare_scene(
     mask_saturated: bool = True,
     saturation: float | None = None,
 ) -> tuple[Scene, Preparation]:
-    """Leave out the bands and pixels that would only disturb.
+    """Exclude unusable bands and pixels, and list each exclusion with its reason.
 
     Pixels without data are masked by the readers already; here they are sought again among the
     bands that are left.
@@ -166,7 +167,11 @@ def prepare_scene(
     if overlap != "keep":
         drop("overlap", *_overlapping(scene, kept, overlap))
     if drop_constant_bands:
-        drop("drop_constant_bands", constant_bands(scene.cube, scene.mask), "one value everywhere")
+        constant = constant_bands(scene.cube, scene.mask)
+        if constant[kept].all():
+            full = _saturation_of(scene, saturation) if mask_saturated else None
+            _explain_constant(scene, kept, steps, full)
+        drop("drop_constant_bands", constant, "one value everywhere")
     if not kept.all():
         scene = scene.select_bands(kept)
     scene = _mask_unusable(scene, steps)
@@ -255,8 +260,15 @@ def _check_choices(
     ranges = np.asarray(band_ranges, dtype=object)
     if ranges.ndim != 2 or ranges.shape[1] != 2 or not all(low <= high for low, high in ranges):
         raise ParameterError(
-            f"band_ranges={band_ranges!r} is no list of pairs of wavelengths, the lower one first."
+            f"band_ranges={band_ranges!r} is not a list of pairs of wavelengths; give (low, "
+            "high) in nanometres, the lower one first."
         )
+    for low, high in ranges:
+        if high < _SHORTEST:
+            raise ParameterError(
+                f"band_ranges holds {low:g}:{high:g}, which looks like micrometres; give "
+                f"nanometres: {low * 1000:g}:{high * 1000:g}."
+            )
 
 
 def _use_mask(scene: Scene, mask: ArrayLike | None, steps: list[Step]) -> Scene:
@@ -315,6 +327,59 @@ def _overlapping(
     return unwanted, f"seen by two detectors, {preferred}"
 
 
+def _explain_constant(
+    scene: Scene, kept: NDArray[np.bool_], steps: Sequence[Step], full: float | None
+) -> None:
+    """Say why no band varies, where that is about the pixels and not about the bands."""
+    n = scene.n_valid
+    if n == 1:
+        raise DataError(f"scene '{scene.name}': {_only_pixel(scene, steps)}")
+    if n == 0:
+        raise DataError(f"scene '{scene.name}': all pixels are masked; check the mask.")
+    spectrum = scene.cube[tuple(np.argwhere(scene.mask)[0])][kept]
+    if not np.isfinite(spectrum).all():
+        return
+    if (spectrum != spectrum[0]).any():
+        raise DataError(
+            f"scene '{scene.name}': all {n} valid pixels hold the same spectrum in the bands that "
+            "are used, so there is nothing to cluster; choose other bands, or another scene or "
+            "part."
+        )
+    found = (
+        f"hold {spectrum[0]:g} in every band, which is likely the value for no data"
+        if full is None or spectrum[0] < full
+        else f"are saturated: they hold {spectrum[0]:g}, the largest value of the sensor, in every "
+        "band"
+    )
+    raise DataError(
+        f"scene '{scene.name}': all {n} valid pixels {found}; choose another scene or another part "
+        "of it."
+    )
+
+
+def _only_pixel(scene: Scene, steps: Sequence[Step]) -> str:
+    needed = "clustering needs at least 2"
+    if any(step.name == "mask" and step.pixels for step in steps):
+        return (
+            f"the mask leaves only one valid pixel; {needed}: check that the mask is true where "
+            "pixels are to be used."
+        )
+    if scene.mask.size == 1:
+        return f"the image is a single pixel; {needed}."
+    return (
+        f"only one of {scene.mask.size} pixels is valid; {needed}: check the scene, or choose a "
+        "larger part of it."
+    )
+
+
+def _saturation_of(scene: Scene, saturation: float | None) -> float | None:
+    """Value at which the sensor is full: the given one, or the largest of its type; else None."""
+    if saturation is not None:
+        return saturation
+    is_integer = scene.cube.dtype.kind in "ui" and scene.cube.dtype.itemsize >= 2
+    return int(np.iinfo(scene.cube.dtype).max) if is_integer else None
+
+
 def _mask_unusable(scene: Scene, steps: list[Step]) -> Scene:
     """Mask what the bands that are left cannot use; NaN in a band that was kept by choice."""
     reasons = unusable_pixels(scene.cube, nodata=scene.metadata.get("nodata"))
@@ -323,14 +388,11 @@ def _mask_unusable(scene: Scene, steps: list[Step]) -> Scene:
 
 
 def _mask_saturated(scene: Scene, saturation: float | None, steps: list[Step]) -> Scene:
-    full = saturation
+    full = _saturation_of(scene, saturation)
     if full is None:
-        integers = scene.cube.dtype.kind in "ui" and scene.cube.dtype.itemsize >= 2
-        if not integers:
-            nowhere = np.zeros(scene.shape, dtype=bool)
-            reason = "not done: the value of saturation is not known"
-            return _without(scene, nowhere, "mask_saturated", reason, steps)
-        full = int(np.iinfo(scene.cube.dtype).max)
+        nowhere = np.zeros(scene.shape, dtype=bool)
+        reason = "not done: the value of saturation is not known"
+        return _without(scene, nowhere, "mask_saturated", reason, steps)
     saturated = np.zeros(scene.shape, dtype=bool)
     for band in range(scene.n_bands):
         plane = scene.cube[:, :, band]

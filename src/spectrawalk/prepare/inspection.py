@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from spectrawalk.scene import Scene
+from spectrawalk.scene.georeference import crs_name, crs_unit
 
 _SOURCES = ("file", "header", "format", "variable", "crop")
 
@@ -92,17 +93,10 @@ def _place(scene: Scene) -> dict[str, Any]:
     crs, transform = on_map.crs, on_map.transform
     place: dict[str, Any] = {"crs": None, "unit": None, "pixel_size": None, "upper_left": None}
     if crs:
-        place["crs"] = crs.split('"')[1] if '"' in crs else crs
-        place["unit"] = _unit(crs)
+        place["crs"] = crs_name(crs) or crs
+        place["unit"] = crs_unit(crs)
     if transform is not None:
         a, b, c, d, e, f = transform
         place["pixel_size"] = [float(np.hypot(a, d)), float(np.hypot(b, e))]
         place["upper_left"] = [c, f]
     return place
-
-
-def _unit(crs: str) -> str | None:
-    """Unit of the coordinates, in a word."""
-    if crs.startswith(("GEOGCS", "GEOGCRS")):
-        return "degrees"
-    return "m" if 'UNIT["metre",1' in crs else None

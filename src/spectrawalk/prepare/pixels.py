@@ -18,35 +18,68 @@ _ROWS = 16_384
 """Spectra scaled at a time."""
 
 
-@dataclass(frozen=True)
-class Pixels:
-    """The valid pixels of an image (or the rows of a table) and where they came from.
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Where the valid pixels lie: in an image, or nowhere in particular for the rows of a table.
 
     Attributes
     ----------
-    spectra : ndarray of float64, shape (n, bands)
     mask : ndarray of bool, shape (rows, cols), or (samples,) for a table
-        True where a pixel is valid; `spectra` follows its True entries in C order.
+        True where a pixel is valid. Values per pixel follow its True entries in C order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grid = Grid(np.array([[True, False, True]]))
+    >>> grid.n_pixels, grid.is_image, grid.to_image(np.array([5, 7]), -1).tolist()
+    (2, True, [[5, -1, 7]])
     """
 
-    spectra: NDArray[np.float64]
     mask: NDArray[np.bool_]
+
+    @classmethod
+    def of_table(cls, n: int) -> Grid:
+        """Grid of n rows without a place in space."""
+        return cls(np.ones(n, dtype=bool))
 
     @property
     def is_image(self) -> bool:
-        """Whether the pixels lie in an image; the rows of a table have no place in space."""
+        """Whether the pixels lie in an image."""
         return self.mask.ndim == 2
+
+    @property
+    def n_pixels(self) -> int:
+        """Number of valid pixels, n."""
+        return int(np.count_nonzero(self.mask))
 
     @property
     def flat_index(self) -> NDArray[np.intp]:
         """Flat image index of each valid pixel, shape (n,)."""
         return np.flatnonzero(self.mask)
 
+    def clip(self, radius: int) -> int:
+        """Cut a radius to what reaches across the image, since kernels count in 64 bits at most."""
+        return min(int(radius), sum(self.mask.shape))
+
     def to_image(self, values: NDArray[Any], fill: float) -> NDArray[Any]:
         """Spread one entry per valid pixel over the image, `fill` where masked."""
         image = np.full(self.mask.shape + values.shape[1:], fill, dtype=values.dtype)
         image[self.mask] = values
         return image
+
+
+@dataclass(frozen=True, eq=False)
+class Pixels:
+    """The spectra of the valid pixels, and where they lie.
+
+    Attributes
+    ----------
+    spectra : ndarray of float64, shape (n, bands)
+    grid : Grid
+    """
+
+    spectra: NDArray[np.float64]
+    grid: Grid
 
 
 def take_pixels(X: Any, mask: Any = None, *, at_least: int = 2) -> Pixels:
@@ -84,7 +117,7 @@ def take_pixels(X: Any, mask: Any = None, *, at_least: int = 2) -> Pixels:
         raise DataError(f"the data are of type {cube.dtype}; give real numbers.")
     spectra = _valid_spectra(cube, valid)
     _check_spectra(spectra, n_masked=valid.size - len(spectra), at_least=at_least)
-    return Pixels(spectra, valid)
+    return Pixels(spectra, Grid(valid))
 
 
 def _valid_spectra(cube: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from spectrawalk.errors import DataError, ParameterError
 from spectrawalk.parameters import check_choice
 
-_ROWS = 16_384
+ROWS = 16_384
 """Spectra scaled at a time."""
 
 NORMALIZATIONS = ("pixel", "global", "band", None)
@@ -60,10 +60,10 @@ class Scaling:
             return X
         if self.how == "pixel":
             scaled = np.empty_like(X)
-            for start in range(0, len(X), _ROWS):  # no further copy of a large image
-                some = X[start : start + _ROWS]
+            for start in range(0, len(X), ROWS):  # no further copy of a large image
+                some = X[start : start + ROWS]
                 some = some / power_of_two(_largest(some, axis=1))[:, None]
-                scaled[start : start + _ROWS] = some / _lengths(some, axis=1)[:, None]
+                scaled[start : start + ROWS] = some / _lengths(some, axis=1)[:, None]
             return scaled
         with np.errstate(over="ignore"):  # another image can be far brighter
             return X / self.peak / self.length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,23 +12,21 @@ from spectrawalk.report.figures import figure_and_patch
 from spectrawalk.report.number_curves import draw_number_curve
 from spectrawalk.report.spectra_plot import draw_spectra
 from spectrawalk.results.confidence import Reliability
+from spectrawalk.results.model import EnsembleModel, FittedModel
 from spectrawalk.results.palette import cluster_colors
-from spectrawalk.results.spectra import cluster_spectra
-from spectrawalk.scene import Scene
+from spectrawalk.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def spectra_chart(scene: Scene, model: Any) -> str:
+def spectra_chart(result: Result) -> str:
     """Mean spectra; the lines of cluster c have ids that begin with ``spectrum-c-``."""
-    n_clusters = model.n_clusters_
-    labels = model.labels_
+    n_clusters = result.n_clusters
 
     def draw(ax: Axes) -> None:
-        sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
         colors = cluster_colors(n_clusters)
-        draw_spectra(ax, scene, cluster_spectra(scene, labels), sizes, colors)
+        draw_spectra(ax, result.scene, result.spectra, result.sizes, colors)
         for artists in (ax.lines, ax.collections):
             for place, artist in enumerate(artists):
                 # Drawn from the last cluster to the first, in each run of unbroken bands.
@@ -38,7 +36,7 @@ def spectra_chart(scene: Scene, model: Any) -> str:
     return _draw(draw, "spectra", (11.0, 3.9))
 
 
-def number_chart(model: Any) -> str:
+def number_chart(model: FittedModel) -> str:
     """What speaks for the number of clusters."""
     return _draw(
         lambda ax: draw_number_curve(ax, model, cluster_colors(model.n_clusters_)),
@@ -47,13 +45,13 @@ def number_chart(model: Any) -> str:
     )
 
 
-def eigenvalue_chart(model: Any) -> str:
+def eigenvalue_chart(model: FittedModel) -> str:
     """Leading eigenvalues of the random walk, and what the diffusion time leaves of them."""
     from matplotlib.ticker import MaxNLocator
 
     def draw(ax: Axes) -> None:
         values = np.abs(model.eigenvalues_)
-        time = getattr(model, "time_", model.time)  # as the automatic mode chose it
+        time = model.time_ if isinstance(model, EnsembleModel) else float(model.time)
         numbers = np.arange(1, len(values) + 1)
         ax.plot(numbers, values, "o-", color="#0072b2", ms=4, lw=1, label=r"$\lambda$")
         ax.plot(

@@ -18,10 +18,9 @@ from scipy.stats import rankdata
 from spectrawalk.errors import MissingDependencyError
 from spectrawalk.report.number_curves import draw_number_curve
 from spectrawalk.report.spectra_plot import draw_spectra
-from spectrawalk.results.captions import count, describe_crop, describe_settings, drawable, shorten
+from spectrawalk.results.captions import count, describe_crop, drawable, shorten
 from spectrawalk.results.palette import NO_DATA, Color, class_colors, cluster_colors
-from spectrawalk.results.scores import Scores, score
-from spectrawalk.results.spectra import cluster_spectra, in_blocks
+from spectrawalk.results.result import Result
 from spectrawalk.scene import Scene
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _LONGEST_NAME = 36  # characters
 _THINNEST = 1 / 6  # sides of a map; an image thinner than this is stretched to it
 
 
-def overview(scene: Scene, model: Any, *, scores: Scores | None = None) -> Figure:
+def overview(result: Result) -> Figure:
     """Draw what was found in a scene, on one page.
 
     Panels: the first principal component, the ground truth where there is one, the labels, the
@@ -50,13 +49,8 @@ def overview(scene: Scene, model: Any, *, scores: Scores | None = None) -> Figur
 
     Parameters
     ----------
-    scene : Scene
-        The image that was clustered.
-    model : SRDL, DLSS or DL
-        Fitted on `scene`.
-    scores : Scores, optional
-        Agreement with the ground truth; computed when there is one and this is not given. A class
-        and the cluster matched with it have the same colour.
+    result : Result
+        Of a fit. A class and the cluster matched with it have the same colour.
 
     Returns
     -------
@@ -68,39 +62,37 @@ def overview(scene: Scene, model: Any, *, scores: Scores | None = None) -> Figur
     >>> from spectrawalk import SRDL
     >>> from spectrawalk.datasets import make_scene
     >>> from spectrawalk.report.figures import overview, save_figure
+    >>> from spectrawalk.results.result import Result
     >>> scene = make_scene(shape=(20, 20), n_bands=10, n_classes=2, random_state=0)
     >>> model = SRDL(n_clusters=2, n_neighbors=20, n_eigenpairs=5).fit(scene)
-    >>> figure = overview(scene, model)
+    >>> figure = overview(Result.of_fit(scene, model))
     >>> save_figure(figure, "overview.png")  # doctest: +SKIP
     """
-    labels = model.labels_
-    colors = cluster_colors(model.n_clusters_)
-    truth = scene.ground_truth if _has_ground_truth(scene) else None
-    if truth is not None and scores is None:
-        scores = score(truth, labels)
-    maps: list[tuple[str, NDArray[Any]]] = [
-        ("First principal component", principal_component(scene))
-    ]
+    scene, model, scores = result.scene, result.model, result.scores
+    colors = cluster_colors(result.n_clusters)
+    truth = None if scores is None else scene.ground_truth
+    maps: list[tuple[str, NDArray[Any]]] = [("First principal component", result.first_component)]
     of_class: dict[int, Color] = {}
     if truth is not None and scores is not None:
         classes = [int(each) for each in np.unique(truth[truth > 0])]
-        of_class = class_colors(classes, scores.matching, model.n_clusters_)
+        of_class = class_colors(classes, scores.matching, result.n_clusters)
         maps.append(("Ground truth", paint_classes(truth, of_class)))
-    maps.append((count(model.n_clusters_, "cluster"), paint(labels, colors)))
+    maps.append((count(result.n_clusters, "cluster"), paint(result.labels, colors)))
     maps.append(("Density (yellow: high), modes", _ranks(model.density_)))
 
-    entries = _legend_entries(scene, labels, colors, of_class, scores)
-    settings = _settings(scene, model)
     figure, axes, curve_axes, spectra_axes = _lay_out(
-        scene.shape, len(maps), entries, _title(scene, model, scores), settings
+        scene.shape,
+        len(maps),
+        _legend_entries(result, colors, of_class),
+        _title(result),
+        _settings(result),
     )
     origin = _origin(scene)
     for ax, (title, image) in zip(axes, maps, strict=True):
         draw_map(ax, image, title, origin=origin)
-    _draw_modes(axes[-1], model.modes_, labels.shape, colors, origin)
+    _draw_modes(axes[-1], model.modes_, result.labels.shape, colors, origin)
     draw_number_curve(curve_axes, model, colors)
-    sizes = np.bincount(labels[labels >= 0], minlength=len(colors))
-    draw_spectra(spectra_axes, scene, cluster_spectra(scene, labels), sizes, colors)
+    draw_spectra(spectra_axes, scene, result.spectra, result.sizes, colors)
     return figure
 
 
@@ -126,36 +118,6 @@ def paint(labels: NDArray[np.integer], colors: NDArray[np.uint8]) -> NDArray[np.
     return table[labels]
 
 
-def principal_component(scene: Scene) -> NDArray[np.float64]:
-    """First principal component of the valid pixels, NaN elsewhere; bright is bright.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from spectrawalk import Scene
-    >>> principal_component(Scene(np.array([[[0.0, 0.0], [3.0, 4.0]]]))).round(6)
-    array([[-2.5,  2.5]])
-    """
-    labels = np.where(scene.mask, 0, -1)
-    [(mean, _)] = cluster_spectra(scene, labels)
-    scatter = np.zeros((scene.n_bands, scene.n_bands))
-    for spectra, _ in in_blocks(scene, labels):
-        centred = spectra - mean
-        scatter += centred.T @ centred
-    direction = np.linalg.eigh(scatter)[1][:, -1]
-    if direction.sum() < 0:
-        direction = -direction
-    image = np.full(scene.shape, np.nan)
-    image[scene.mask] = np.concatenate(
-        [(spectra - mean) @ direction for spectra, _ in in_blocks(scene, labels)]
-    )
-    return image
-
-
-def _has_ground_truth(scene: Scene) -> bool:
-    return scene.ground_truth is not None and bool(np.any(scene.ground_truth > 0))
-
-
 def paint_classes(truth: NDArray[np.integer], of_class: dict[int, Color]) -> NDArray[np.uint8]:
     """Colour image of the ground truth, grey where it is unknown."""
     image = np.full((*truth.shape, 3), NO_DATA, dtype=np.uint8)
@@ -170,10 +132,11 @@ def _ranks(image: NDArray[np.float64]) -> NDArray[np.float64]:
     return ranks.reshape(image.shape)
 
 
-def _title(scene: Scene, model: Any, scores: Scores | None) -> str:
+def _title(result: Result) -> str:
+    scene, scores = result.scene, result.scores
     rows, cols = scene.shape
     parts = [
-        f"{drawable(shorten(scene.name, _LONGEST_NAME))}: {type(model).__name__}",
+        f"{drawable(shorten(scene.name, _LONGEST_NAME))}: {result.method}",
         f"{rows} × {cols} pixels",  # noqa: RUF001
         count(scene.n_bands, "band"),
     ]
@@ -182,10 +145,10 @@ def _title(scene: Scene, model: Any, scores: Scores | None) -> str:
     return "   ·   ".join(parts)
 
 
-def _settings(scene: Scene, model: Any) -> list[str]:
+def _settings(result: Result) -> list[str]:
     """Lines of small print that say how the result was made."""
-    crop = describe_crop(scene.metadata)
-    return wrap(describe_settings(model), _SMALL_PRINT_WIDTH) + [crop] * bool(crop)
+    crop = describe_crop(result.scene.metadata)
+    return wrap(result.settings, _SMALL_PRINT_WIDTH) + [crop] * bool(crop)
 
 
 def _origin(scene: Scene) -> tuple[int, int]:
@@ -195,15 +158,12 @@ def _origin(scene: Scene) -> tuple[int, int]:
 
 
 def _legend_entries(
-    scene: Scene,
-    labels: NDArray[np.integer],
-    colors: NDArray[np.uint8],
-    of_class: dict[int, Color],
-    scores: Scores | None,
+    result: Result, colors: NDArray[np.uint8], of_class: dict[int, Color]
 ) -> list[tuple[Color, str]]:
     """Colour and text of each line of the legend that serves all panels."""
-    matching = scores.matching if scores is not None else {}
-    share = np.bincount(labels[labels >= 0], minlength=len(colors)) / max(1, (labels >= 0).sum())
+    scene, labels = result.scene, result.labels
+    matching = {} if result.scores is None else result.scores.matching
+    share = result.sizes / max(1, result.sizes.sum())
     entries: list[tuple[Color, str]] = []
     for cluster, color in enumerate(colors.tolist()):
         text = f"{cluster + 1}:  {share[cluster]:.1%}"
@@ -225,7 +185,7 @@ def _legend_entries(
 
 def class_name(scene: Scene, each: int) -> str:
     """Name of a class, cut short if need be."""
-    return drawable(shorten(scene.class_names.get(each, f"class {each}"), 26))
+    return drawable(shorten(scene.class_name(each), 26))
 
 
 def _lay_out(

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from spectrawalk.results.model import EnsembleModel, FittedModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def draw_number_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:
+def draw_number_curve(ax: Axes, model: FittedModel, colors: NDArray[np.uint8]) -> None:
     """Draw what speaks for the number of clusters: D_t, or the evidence of the automatic mode."""
-    if hasattr(model, "evidence_"):
+    if isinstance(model, EnsembleModel):
         draw_evidence(ax, model)
     else:
         draw_mode_curve(ax, model, colors)
 
 
-def draw_evidence(ax: Axes, model: Any) -> None:
+def draw_evidence(ax: Axes, model: EnsembleModel) -> None:
     """Draw the support for each number of clusters, and the agreement of views as part of it."""
     evidence = model.evidence_
     numbers = list(evidence.stability)
@@ -40,7 +42,7 @@ def draw_evidence(ax: Axes, model: Any) -> None:
     ax.legend(fontsize=8, frameon=False, loc="upper center", ncols=3, columnspacing=1)
 
 
-def draw_mode_curve(ax: Axes, model: Any, colors: NDArray[np.uint8]) -> None:
+def draw_mode_curve(ax: Axes, model: FittedModel, colors: NDArray[np.uint8]) -> None:
     """Draw the largest D_t in order, the modes in their clusters' colours, on a log scale."""
     n_clusters = model.n_clusters_
     D_t = model.mode_score_[np.isfinite(model.mode_score_)]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from spectrawalk.report.figures import paint, paint_classes
-from spectrawalk.results.palette import NO_DATA, class_colors, cluster_colors
+from spectrawalk.results.palette import NO_DATA, class_colors
 
 _LONGEST_SIDE = 1500  # pixels; a larger map is thinned out
 _MOST = 255  # what a byte holds
@@ -29,9 +29,9 @@ def thinning(shape: tuple[int, ...]) -> int:
     return -(-max(shape[:2]) // _LONGEST_SIDE)
 
 
-def labels_picture(labels: NDArray[np.integer], n_clusters: int) -> str:
-    """Labels in the colours of the clusters, as the address of a picture."""
-    return _address(paint(labels, cluster_colors(n_clusters)))
+def labels_picture(labels: NDArray[np.integer], colors: NDArray[np.uint8]) -> str:
+    """Labels in the colours of the legend, as the address of a picture."""
+    return _address(paint(labels, colors))
 
 
 def truth_picture(truth: NDArray[np.integer], matching: Mapping[int, int], n_clusters: int) -> str:

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from spectrawalk.results.model import Model
+    from spectrawalk.scene import Scene
+
 _HECTARE = 10_000.0  # square metres
 _SCALING = {
     "pixel": "spectra of length 1",
@@ -19,7 +22,7 @@ _SCALING = {
 }
 
 
-def describe_settings(model: Any) -> str:
+def describe_settings(model: Model) -> str:
     """Say with which method and parameters a result was made, those found by itself included.
 
     Of an estimator that is not fitted yet it says what it is going to find by itself.
@@ -62,6 +65,30 @@ def _chosen(parameter: int | str, found: int | None, thing: str) -> str:
     if found is None:
         return f"auto {thing}s" if parameter == "auto" else count(int(parameter), thing)
     return count(found, thing) + (" (auto)" if parameter == "auto" else "")
+
+
+_WHY_MASKED = {
+    "masked_not_finite": "NaN or infinite",
+    "masked_nodata": "at the no-data value",
+    "masked_all_zero": "zero in every band",
+    "masked_by_source": "marked invalid in the file",
+}
+
+
+def masked_pixels(scene: Scene) -> list[tuple[str, int]]:
+    """Why pixels are masked, and how many for each reason, in the order of the steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectrawalk import Scene
+    >>> masked_pixels(Scene(np.ones((1, 2, 3)), metadata={"masked_all_zero": 7}))
+    [('zero in every band', 7)]
+    """
+    steps = (scene.metadata.get("preparation") or {}).get("steps", [])
+    found = [(why, scene.metadata.get(key, 0)) for key, why in _WHY_MASKED.items()]
+    found += [(step["reason"], step["masked_pixels"]) for step in steps]
+    return [(why, n) for why, n in found if n]
 
 
 def describe_crop(metadata: dict[str, Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectrawalk.errors import DataError, ParameterError
-from spectrawalk.results.palette import cluster_colors
+from spectrawalk.results.palette import UNLIKE, cluster_colors
 from spectrawalk.scene import Scene, Transform
+from spectrawalk.scene.georeference import crs_ellipsoid
 
-_ELLIPSOID = re.compile(r'SPHEROID\["[^"]*",([^,\]]+),([^,\]]+)')
+UNLIKE_NAME = "unlike the fit"
+"""Legend entry of pixels that are unlike any spectrum of the fit, in the map of a prediction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,9 @@ class ClusterMap:
         Cluster of each pixel of the map, 0..K-1, and -1 where there is none.
     n_clusters : int
         K; the last ones may have no pixel on the map.
+    has_unlike : bool
+        Whether the label K marks pixels that are unlike any spectrum of the fit, in the map of a
+        prediction. They have an entry of their own in the legend, after the clusters.
     crs : str or None
         Coordinate reference system as WKT.
     transform : tuple of 6 floats or None
@@ -45,47 +49,57 @@ class ClusterMap:
     n_clusters: int
     crs: str | None = None
     transform: Transform | None = None
+    has_unlike: bool = False
 
     def __post_init__(self) -> None:
         codes = file_codes(self.labels)
         if codes.ndim != 2 or codes.size == 0:
             raise DataError(f"the labels have shape {codes.shape}; a map needs (rows, cols).")
-        if codes.max() > self.n_clusters:
+        if codes.max() > self.n_entries:
             raise ParameterError(f"n_clusters={self.n_clusters} but a label is {codes.max() - 1}.")
 
     @property
     def codes(self) -> NDArray[Any]:
         """Labels as they are in files: 1..K, and 0 for no data, in the smallest unsigned type."""
-        return file_codes(self.labels, self.n_clusters)
+        return file_codes(self.labels, self.n_entries)
+
+    @property
+    def n_entries(self) -> int:
+        """Entries of the legend: clusters, and pixels unlike the fit where there are any."""
+        return self.n_clusters + self.has_unlike
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Name of each cluster."""
-        return tuple(f"cluster {cluster}" for cluster in range(1, self.n_clusters + 1))
+        """Name of each entry of the legend."""
+        clusters = tuple(f"cluster {cluster}" for cluster in range(1, self.n_clusters + 1))
+        return clusters + (UNLIKE_NAME,) * self.has_unlike
 
     @property
     def colors(self) -> NDArray[np.uint8]:
-        """Red, green and blue of each cluster, shape (K, 3)."""
-        return cluster_colors(self.n_clusters)
+        """Red, green and blue of each entry of the legend, shape (entries, 3)."""
+        colors = cluster_colors(self.n_clusters)
+        return np.vstack([colors, np.array([UNLIKE], np.uint8)]) if self.has_unlike else colors
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Pixels of each cluster on the map."""
-        return np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)
+        """Pixels of each entry of the legend on the map."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.n_entries)
 
     @cached_property
     def areas(self) -> NDArray[np.float64] | None:
-        """Area of each cluster in square metres; None where the map has no ground units."""
+        """Area of each entry in square metres; None where the map has no ground units."""
         of_row = pixel_areas(self.labels.shape[0], self.crs, self.transform)
         if of_row is None:
             return None
         valid = self.labels >= 0
         weights = np.broadcast_to(of_row[:, np.newaxis], self.labels.shape)[valid]
-        areas = np.bincount(self.labels[valid], weights, minlength=self.n_clusters)
+        areas = np.bincount(self.labels[valid], weights, minlength=self.n_entries)
         return areas.astype(np.float64)
 
 
-def map_of(scene: Scene, labels: NDArray[np.integer], n_clusters: int) -> ClusterMap:
+def map_of(
+    scene: Scene, labels: NDArray[np.integer], n_clusters: int, *, has_unlike: bool = False
+) -> ClusterMap:
     """Put the labels of a scene on a map: its own grid, or that of its orthorectification.
 
     Examples
@@ -96,7 +110,8 @@ def map_of(scene: Scene, labels: NDArray[np.integer], n_clusters: int) -> Cluste
     array([[0, 1]])
     """
     geometry = scene.orthorectify or scene
-    return ClusterMap(to_map_grid(scene, labels, -1), n_clusters, geometry.crs, geometry.transform)
+    on_map = to_map_grid(scene, labels, -1)
+    return ClusterMap(on_map, n_clusters, geometry.crs, geometry.transform, has_unlike)
 
 
 def to_map_grid(scene: Scene, image: NDArray[Any], fill: float) -> NDArray[Any]:
@@ -151,14 +166,13 @@ def pixel_areas(
             return np.full(n_rows, abs(a * e - b * d) * in_metres**2)
     except CRSError:
         return None
-    ellipsoid = _ELLIPSOID.search(system.to_wkt(version="WKT1_GDAL"))
+    ellipsoid = crs_ellipsoid(crs)
     if not system.is_geographic or b or d or ellipsoid is None:
         return None
-    semi_major, inverse_flattening = map(float, ellipsoid.groups())
+    semi_major, flattening = ellipsoid
     in_radians = system.units_factor[1]
     quarter = math.pi / 2
     edges = np.clip((f + e * np.arange(n_rows + 1)) * in_radians, -quarter, quarter)
-    flattening = 1 / inverse_flattening if inverse_flattening else 0.0
     strips = np.abs(np.diff(_area_up_to(edges, semi_major, flattening)))
     return strips * abs(a) * in_radians
 

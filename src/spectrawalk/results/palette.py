@@ -24,6 +24,9 @@ Color = tuple[int, int, int]
 NO_DATA: Color = (204, 204, 204)
 """Reserved for pixels without data or without ground truth; no cluster is grey."""
 
+UNLIKE: Color = (96, 96, 96)
+"""Pixels of a prediction that are unlike any spectrum of the fit; a darker grey than `NO_DATA`."""
+
 _TABLE = np.array(
     [
         # Okabe and Ito

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.results.captions import count
+from spectrawalk.results.model import EnsembleModel, FittedModel
 from spectrawalk.srdl.modes import find_modes
 
 _CLEAR = 1.5  # a drop this many times the next one speaks for itself
@@ -15,12 +14,12 @@ _NEARLY_ALL = 0.9  # of the pixels in one cluster
 _VERY_FEW = 5  # pixels in a cluster
 
 
-def explain_choice(model: Any) -> str:
+def explain_choice(model: FittedModel) -> str:
     """Say how the number of clusters was found; nothing if it was given.
 
     The automatic mode has a verdict of its own, which does not come from D_t, in either case.
     """
-    if hasattr(model, "verdict_"):
+    if isinstance(model, EnsembleModel):
         return f"number of clusters, by views of the spectra and a walk on them: {model.verdict_}"
     if model.n_clusters != "auto":
         return ""
@@ -58,14 +57,16 @@ def explain_number(ratios: NDArray[np.float64], n_clusters: int, max_clusters: i
     runner_up = max(drops, key=lambda K: drops[K])
     told += f"; the runner-up is {runner_up} with {drops[runner_up]:.2f}-fold"
     if best < _CLEAR * drops[runner_up]:
-        told += f": not a clear choice, so look at -k {runner_up} too"
+        told += f": not a clear choice, so look at n_clusters={runner_up} too"
     return told
 
 
-def find_doubts(model: Any) -> list[str]:
-    """Sentences about what may be amiss with a result, and what to try."""
-    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
-    advice = f"try another {'--neighbors' if model.radius is None else '--radius'} or -k"
+def find_doubts(model: FittedModel, sizes: NDArray[np.intp]) -> list[str]:
+    """Sentences about what may be amiss with a result, and what to try.
+
+    `sizes` are the pixels of each cluster.
+    """
+    advice = f"try other values than {_named(model)}"
     doubts = []
     if len(sizes) > 1 and sizes.max() > _NEARLY_ALL * sizes.sum():
         share = f"{sizes.max() / sizes.sum():.1%}"
@@ -83,4 +84,14 @@ def find_doubts(model: Any) -> list[str]:
         doubts.append(
             "the density comes from a limited search, as the scene is large; labels hardly change"
         )
-    return doubts + getattr(model, "warnings_", [])
+    return doubts + (model.warnings_ if isinstance(model, EnsembleModel) else [])
+
+
+def _named(model: FittedModel) -> str:
+    """The parameters on which clusters depend most, with their values."""
+    number = f"n_clusters={model.n_clusters_}"
+    if model.radius == "auto":
+        return number
+    if model.radius is None:
+        return f"n_neighbors={model.n_neighbors} and {number}"
+    return f"radius={model.radius} and {number}"

@@ -11,6 +11,9 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from spectrawalk.errors import DataError
 
+_NEARLY_ALL, _MANY = 0.99, 0.1  # of the pixels with a cluster, and of those with a class
+_CLEARLY = 0.05  # of overall accuracy
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -26,7 +29,7 @@ class Scores:
         Normalised mutual information (arithmetic mean), adjusted Rand index, and the share of
         pixels that belong to the commonest class of their cluster.
     matching : dict
-        Class of each cluster that got one.
+        Class of each cluster that got one; the two have pixels in common.
     n_pixels : int
         How many pixels were scored.
     """
@@ -70,7 +73,10 @@ def score(ground_truth: ArrayLike, labels: ArrayLike, *, no_label: int = -1) -> 
     known = truth > 0
     truth, found = truth[known], found[known]
     if truth.size == 0:
-        raise DataError("the ground truth has no pixel above 0, so there is nothing to score.")
+        raise DataError(
+            "the ground truth has no pixel above 0, so there is nothing to score; give the class "
+            "of each pixel, from 1."
+        )
 
     classes, class_index = np.unique(truth, return_inverse=True)
     clusters, cluster_index = np.unique(found, return_inverse=True)
@@ -96,9 +102,55 @@ def score(ground_truth: ArrayLike, labels: ArrayLike, *, no_label: int = -1) -> 
         nmi=float(normalized_mutual_info_score(truth, found)),
         ari=float(adjusted_rand_score(truth, found)),
         purity=float(purity),
-        matching={int(clusters[i]): int(classes[j]) for i, j in zip(rows, cols, strict=True)},
+        # Kappa is that of the paper, of a full one-to-one assignment; a pair without a common pixel
+        # in it is no match that anybody should read.
+        matching={
+            int(clusters[row]): int(classes[col])
+            for row, col, shared in zip(rows, cols, agreed, strict=True)
+            if shared
+        },
         n_pixels=int(truth.size),
     )
+
+
+def accuracy_if_exchanged(
+    ground_truth: NDArray[np.integer], labels: NDArray[np.integer], oa: float
+) -> float | None:
+    """Overall accuracy with the two arrays exchanged, where that is likely the right order.
+
+    A map of clusters covers the ground truth, and more. So the order is doubtful where it is the
+    other way round: nearly every pixel with a cluster has a class, many with a class have no
+    cluster and count as wrong, and the accuracy is clearly higher after an exchange.
+
+    Parameters
+    ----------
+    ground_truth, labels : ndarray of int
+        As in :func:`score`, with 0 for no class and no cluster.
+    oa : float
+        Overall accuracy as they are.
+
+    Returns
+    -------
+    float or None
+        None where the order is in no doubt.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth, labels = np.array([1, 1, 0, 0, 2]), np.array([5, 5, 7, 7, 7])
+    >>> accuracy_if_exchanged(labels, truth, score(labels, truth, no_label=0).oa)
+    1.0
+    >>> accuracy_if_exchanged(truth, labels, 1.0) is None
+    True
+    """
+    known, clustered = ground_truth > 0, labels > 0
+    both = np.count_nonzero(known & clustered)
+    covers = both >= _NEARLY_ALL * np.count_nonzero(clustered)
+    misses = np.count_nonzero(known) - both >= _MANY * np.count_nonzero(known)
+    if not (both and covers and misses):
+        return None
+    exchanged = score(labels, ground_truth, no_label=0).oa
+    return exchanged if exchanged > oa + _CLEARLY else None
 
 
 def _whole_numbers(what: str, values: ArrayLike, fill: int) -> NDArray[np.int64]:

@@ -50,6 +50,87 @@ def to_wkt(crs: Any) -> str | None:
         return None
 
 
+def crs_name(crs: str | None) -> str | None:
+    """Name of a coordinate reference system; None where it is not understood.
+
+    Examples
+    --------
+    >>> crs_name("EPSG:32633")
+    'WGS 84 / UTM zone 33N'
+    """
+    known = _understood(crs)
+    return None if known is None else _described(known).get("name")
+
+
+def crs_unit(crs: str | None) -> str | None:
+    """Unit of the coordinates in a word; None where the system is not understood.
+
+    Examples
+    --------
+    >>> crs_unit("EPSG:32633"), crs_unit("EPSG:4326")
+    ('m', 'degrees')
+    """
+    known = _understood(crs)
+    if known is None:
+        return None
+    unit = str(known.units_factor[0])
+    return f"{unit}s" if known.is_geographic else {"metre": "m"}.get(unit, unit)
+
+
+def crs_ellipsoid(crs: str | None) -> tuple[float, float] | None:
+    """Semi-major axis in metres and flattening of a system's ellipsoid; None where it has none.
+
+    Examples
+    --------
+    >>> semi_major, flattening = crs_ellipsoid("EPSG:4326")
+    >>> semi_major, round(1 / flattening, 9)
+    (6378137.0, 298.257223563)
+    """
+    known = _understood(crs)
+    if known is None:
+        return None
+    described = _described(known)
+    geodetic = described.get("base_crs", described)
+    datum = geodetic.get("datum") or geodetic.get("datum_ensemble") or {}
+    ellipsoid = datum.get("ellipsoid", {})
+    if "radius" in ellipsoid:
+        return _metres(ellipsoid["radius"]), 0.0
+    if "semi_major_axis" not in ellipsoid:
+        return None
+    semi_major = _metres(ellipsoid["semi_major_axis"])
+    if "semi_minor_axis" in ellipsoid:
+        return semi_major, 1 - _metres(ellipsoid["semi_minor_axis"]) / semi_major
+    inverse = float(ellipsoid.get("inverse_flattening", 0))
+    return semi_major, 1 / inverse if inverse else 0.0
+
+
+def _understood(crs: str | None) -> Any:
+    """Give the system as rasterio knows it; None where it is not understood."""
+    from rasterio.crs import CRS
+    from rasterio.errors import CRSError
+
+    if not crs:
+        return None
+    try:
+        return CRS.from_user_input(crs, morph_from_esri_dialect=True)
+    except (CRSError, ValueError):
+        return None
+
+
+def _described(known: Any) -> dict[str, Any]:
+    """Give the system as PROJ describes it in JSON."""
+    return dict(known.to_dict(projjson=True))
+
+
+def _metres(length: Any) -> float:
+    """Read a length of PROJ's JSON: a number in metres, or a value with its unit."""
+    if isinstance(length, dict):
+        unit = length["unit"]
+        factor = unit["conversion_factor"] if isinstance(unit, dict) else 1.0
+        return float(length["value"]) * float(factor)
+    return float(length)
+
+
 def parse_map_info(parts: Sequence[str]) -> tuple[Transform | None, str | None]:
     """Read ``map info`` of an ENVI header.
 

@@ -88,11 +88,15 @@ def check_transform(transform: Any, name: str) -> Transform | None:
         numbers = ()
     if len(numbers) != 6 or not np.isfinite(numbers).all():
         raise DataError(
-            f"scene '{name}': transform={transform!r} is not six finite numbers (a, b, c, d, e, f)."
+            f"scene '{name}': transform={transform!r} is not six finite numbers; give "
+            "(a, b, c, d, e, f)."
         )
     a, b, _, d, e, _ = numbers
     if a * e == b * d:
-        raise DataError(f"scene '{name}': transform={numbers} gives the pixels no area.")
+        raise DataError(
+            f"scene '{name}': transform={numbers} gives the pixels no area; correct it, or "
+            "give none."
+        )
     return numbers
 
 

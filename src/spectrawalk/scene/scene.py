@@ -45,6 +45,9 @@ class Scene:
     good_bands : ndarray of bool, shape (bands,), or None
         False where the source calls a band bad, or a band holds nothing.
     band_names : tuple of str or None
+    band_numbers : ndarray of int, shape (bands,)
+        Number of each band in the file that it was read from, counted from 1. A choice of bands
+        keeps the numbers of those that are left; without a file they are 1, 2, ...
     crs : str or None
         Coordinate reference system, as WKT.
     transform : tuple of 6 floats or None
@@ -78,6 +81,7 @@ class Scene:
     crs: str | None = None
     transform: Transform | None = None
     orthorectify: Orthorectification | None = None
+    band_numbers: NDArray[np.intp] = None  # type: ignore[assignment]  # filled in below
 
     def __post_init__(self) -> None:
         cube = np.asarray(self.cube)
@@ -99,6 +103,7 @@ class Scene:
             fwhm=self._checked_positive("fwhm", self.fwhm),
             good_bands=self._checked_good_bands(),
             band_names=self._checked_names(),
+            band_numbers=self._checked_numbers(),
         )
 
     def _set(self, **fields: Any) -> None:
@@ -163,6 +168,18 @@ class Scene:
         self._check_length("band_names", (len(names),))
         return names
 
+    def _checked_numbers(self) -> NDArray[np.intp]:
+        if self.band_numbers is None:
+            return np.arange(1, self.n_bands + 1)
+        numbers = np.asarray(self.band_numbers)
+        self._check_length("band_numbers", numbers.shape)
+        if numbers.dtype.kind not in "ui" or numbers.min(initial=1) < 1:
+            raise DataError(
+                f"scene '{self.name}': band_numbers holds values that are not whole numbers from "
+                "1; give the number of each band in its file, or none."
+            )
+        return numbers.astype(np.intp)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
@@ -178,6 +195,18 @@ class Scene:
     def n_valid(self) -> int:
         """Number of pixels that are not masked."""
         return int(np.count_nonzero(self.mask))
+
+    def class_name(self, number: int) -> str:
+        """Name of a ground-truth class, or its number where it has no name.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> scene = Scene(np.ones((1, 2, 3)), class_names={4: "Corn"})
+        >>> scene.class_name(4), scene.class_name(5)
+        ('Corn', 'class 5')
+        """
+        return self.class_names.get(number, f"class {number}")
 
     def crop(self, rows: slice, cols: slice) -> Scene:
         """Cut a part of the image out, with all that belongs to its pixels.
@@ -263,6 +292,7 @@ class Scene:
             wavelengths=pick(self.wavelengths),
             fwhm=pick(self.fwhm),
             good_bands=pick(self.good_bands),
+            band_numbers=self.band_numbers[chosen],
             band_names=None if names is None else tuple(names[band] for band in chosen),
         )
 
@@ -273,13 +303,15 @@ def check_window(rows: slice, cols: slice, shape: tuple[int, int]) -> tuple[slic
     for name, given, length in zip(("rows", "cols"), (rows, cols), shape, strict=True):
         if not isinstance(given, slice) or given.step not in (None, 1):
             raise ParameterError(
-                f"{name}={given!r} is no slice without a step, as slice(0, 50) is."
+                f"{name}={given!r} is not a slice without a step; give one, such as slice(0, 50)."
             )
         try:
             start = 0 if given.start is None else operator.index(given.start)
             stop = length if given.stop is None else operator.index(given.stop)
         except TypeError:
-            raise ParameterError(f"{name}={given!r} has ends that are no whole numbers.") from None
+            raise ParameterError(
+                f"{name}={given!r} has ends that are not integers; give integers."
+            ) from None
         bounds.append((start, stop))
     (top, bottom), (left, right) = bounds
     n_rows, n_cols = shape

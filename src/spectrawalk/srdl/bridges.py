@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
@@ -12,6 +14,7 @@ from spectrawalk.kernels import edges, neighbors, windows
 from spectrawalk.kernels.tree import build_tree
 from spectrawalk.srdl.graph import component_numbers
 from spectrawalk.srdl.neighbors import leading_coordinates, number_pixels, to_unit, window_size
+from spectrawalk.threads import run_blocks, split
 
 _LEAST_BRIDGE = 1e-12
 """Weight of a bridge, as a share of its ends' degrees, below which rounding would undo it."""
@@ -19,6 +22,9 @@ _LEAST_BRIDGE = 1e-12
 _SAMPLED = 64
 """One in so many pixels, and one of each part, is searched for first, to tell how far the others
 need to look."""
+
+_LEAST_PIXELS = 16
+"""Pixels that are worth the while of a thread."""
 
 
 def bridge_components(
@@ -89,14 +95,14 @@ class _Windows:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """As :meth:`_WholeImage.nearest_outside`, for every pixel."""
         work = window_size(self.number.shape, self.reach) * self.X.shape[1]
-        found = [
-            windows.nearest_outside(
-                self.X, self.number, self.rows, self.cols, group, pixels[start:stop], self.reach
-            )
-            for start, stop in progress.ranges(len(pixels), work)
-        ]
-        match, d2 = zip(*found, strict=True)
-        return np.concatenate(match), np.concatenate(d2)
+        match, d2 = np.empty(len(pixels), dtype=np.int64), np.empty(len(pixels))
+        search = partial(
+            windows.nearest_outside,
+            *(self.X, self.number, self.rows, self.cols, group, pixels, self.reach, match, d2),
+        )
+        for start, stop in progress.ranges(len(pixels), work):
+            run_blocks(search, split(start, stop, _LEAST_PIXELS))
+        return match, d2
 
 
 class _WholeImage:
@@ -119,16 +125,15 @@ class _WholeImage:
         limit = np.full(int(owner.max()) + 1, np.inf)
 
         def search(some: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-            return neighbors.nearest_outside(
-                self.tree,
-                self.X,
-                group,
-                shared,
-                self.scale,
-                self.slack,
-                self.place[pixels[some]],
-                limit[owner[some]],
+            match, d2 = np.empty(len(some), dtype=np.int64), np.empty(len(some))
+            places, limits = self.place[pixels[some]], limit[owner[some]]
+            find = partial(
+                neighbors.nearest_outside,
+                *(self.tree, self.X, group, shared, self.scale, self.slack),
+                *(places, limits, match, d2),
             )
+            run_blocks(find, split(0, len(some), _LEAST_PIXELS))
+            return match, d2
 
         everyone = np.arange(len(pixels))
         _, first = np.unique(owner, return_index=True)

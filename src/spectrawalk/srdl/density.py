@@ -14,6 +14,9 @@ from spectrawalk.threads import one_thread
 MEAN_SAMPLE = 8_000
 """The mean distance is taken over all pairs of pixels, or of this many of them."""
 
+ORDERED_ROWS = 65_536
+"""Pixels whose place in the order of the sample is found at a time."""
+
 BANDWIDTH_SHARE = 20
 """The automatic density bandwidth is the mean pairwise distance over this."""
 
@@ -55,9 +58,9 @@ def mean_distance(X: NDArray[np.float64], most: int = MEAN_SAMPLE) -> float:
 def _spectral_order(X: NDArray[np.float64]) -> NDArray[np.intp]:
     """Order the pixels by their spectra, whatever order they come in."""
     direction = np.random.default_rng(0).normal(size=X.shape[1])
-    blocks = range(0, len(X), 65536)
+    blocks = range(0, len(X), ORDERED_ROWS)
     # A plain sum per row: a matrix product may round a row differently in another place.
-    keys = [(X[start : start + 65536] * direction).sum(axis=1) for start in blocks]
+    keys = [(X[start : start + ORDERED_ROWS] * direction).sum(axis=1) for start in blocks]
     return np.argsort(np.concatenate(keys), kind="stable")
 
 

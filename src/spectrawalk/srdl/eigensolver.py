@@ -9,6 +9,8 @@ with others.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, diags_array, vstack
@@ -18,6 +20,7 @@ from spectrawalk import progress
 from spectrawalk.errors import ConvergenceError
 from spectrawalk.kernels import blocks
 from spectrawalk.srdl.graph import entries
+from spectrawalk.threads import run_blocks, split
 
 TOLERANCE = 1e-11
 """Residual |S v - lambda v| at which an eigenvector is final, unless another is asked for."""
@@ -37,7 +40,7 @@ _DENSE_GROUPS = 600
 _SHIFT = 1e-11
 """Keeps the coarse matrix, which the constant vector makes singular, invertible."""
 
-_GUARDS = 8
+GUARDS = 8
 """Vectors beyond the wanted ones: they speed up convergence and catch close eigenvalues."""
 
 _RANDOM = 4
@@ -72,8 +75,9 @@ class Walk:
         padded = np.empty((self.n, -(-m // blocks.LANES) * blocks.LANES))
         padded[:, :m], padded[:, m:] = block, 0.0
         out = np.empty_like(padded)
+        multiply = partial(blocks.walk, *self._entries, self.scale, padded, out)
         for start, stop in progress.ranges(self.n, self.W.nnz / self.n * padded.shape[1]):
-            blocks.walk(*self._entries, self.scale, padded, out, start, stop)
+            run_blocks(multiply, split(start, stop, blocks.CHUNK))
         return out[:, :m]
 
     def step(self, matrix: csr_array) -> csr_array:
@@ -188,8 +192,8 @@ def leading_pairs(
     walk = Walk(W)
     try:
         coarse = CoarseGraph(walk)
-        start = coarse.leading(m + _GUARDS - _RANDOM)
-        start = np.hstack([start, _random_block(walk.n, m + _GUARDS - start.shape[1])])
+        start = coarse.leading(m + GUARDS - _RANDOM)
+        start = np.hstack([start, _random_block(walk.n, m + GUARDS - start.shape[1])])
         values, vectors = _smallest_pairs(walk, coarse, start, m, tolerance)
     except ConvergenceError:
         raise

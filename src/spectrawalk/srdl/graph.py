@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -9,9 +11,14 @@ from scipy.sparse import csr_array
 from spectrawalk import progress
 from spectrawalk.errors import GraphError
 from spectrawalk.kernels import edges
+from spectrawalk.srdl.numbering import number_by_size
+from spectrawalk.threads import run_blocks, split
 
 SELF_TUNING_NEIGHBOR = 7
 """Which neighbour's distance is a pixel's own scale in self-tuning weights."""
+
+_LEAST_ROWS = 500
+"""Rows of the matrix that are worth the while of a thread."""
 
 
 def local_scales(
@@ -72,14 +79,16 @@ def weight_matrix(
         room = np.empty(n * k, dtype=np.int32 if n * k < 2**31 else np.int64)
         start, positions = edges.incoming(index, room)
     indptr = np.zeros(n + 1, dtype=np.int64)
+    count = partial(edges.count_edges, index, start, positions, indptr[1:])
     steps = progress.ranges(n, 200 * k)
     for begin, end in steps:
-        indptr[begin + 1 : end + 1] = edges.count_edges(index, d2, start, positions, begin, end)
+        run_blocks(count, split(begin, end, _LEAST_ROWS))
     np.cumsum(indptr, out=indptr)
     indices = np.empty(indptr[-1], dtype=np.int32)
     weights = np.empty(indptr[-1])
+    fill = partial(edges.fill_edges, index, d2, scales, start, positions, indptr, indices, weights)
     for begin, end in steps:
-        edges.fill_edges(index, d2, scales, start, positions, indptr, indices, weights, begin, end)
+        run_blocks(fill, split(begin, end, _LEAST_ROWS))
     if indptr[-1] < 2**31:
         indptr = indptr.astype(np.int32)  # SciPy gives both arrays the wider type of the two
     W = csr_array((weights, indices, indptr), shape=(n, n))
@@ -108,9 +117,4 @@ def entries(W: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray
 def component_numbers(W: csr_array) -> NDArray[np.int32]:
     """Weakly connected component of each pixel, 0 for the largest, then by decreasing size."""
     indptr, indices, _ = entries(W)
-    component = edges.connected(indptr, indices)
-    count = int(component.max()) + 1
-    by_size = np.argsort(-np.bincount(component, minlength=count), kind="stable")
-    position = np.empty(count, dtype=np.int32)
-    position[by_size] = np.arange(count, dtype=np.int32)
-    return position[component]
+    return number_by_size(edges.connected(indptr, indices))[0]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from spectrawalk import progress
 from spectrawalk.kernels import labels as kernels
-from spectrawalk.kernels.tree import build_tree
+from spectrawalk.kernels import tree
 
 STAGE1_RULES = {
     "most-frequent": kernels.MOST_FREQUENT,
@@ -16,6 +17,9 @@ STAGE1_RULES = {
     "majority": kernels.MAJORITY,
 }
 OPEN_PARENT = ("labelled", "open")
+
+_SEARCH = 10_000
+"""Differences that it takes, at most, to find the nearest labelled pixel of a pixel."""
 
 
 @dataclass(frozen=True)
@@ -72,40 +76,30 @@ def label_pixels(
     labels : ndarray of int32, shape (n,)
     """
     n = len(ranking)
-    rank = np.empty(n, dtype=np.int32)
-    rank[ranking] = np.arange(n, dtype=np.int32)
+    rank = np.empty(n, dtype=np.int64)
+    rank[ranking] = np.arange(n)
     grid = np.atleast_2d(mask)
     rows, cols = (axis[ranking].astype(np.int32) for axis in np.nonzero(grid))
-    by_rank = kernels.two_stage_labels(
-        build_tree(np.ascontiguousarray(coordinates[ranking])),
-        parent,
-        rank[modes].astype(np.int64),
-        grid.shape,
-        rows,
-        cols,
-        consensus.radius if mask.ndim == 2 else 0,
-        STAGE1_RULES[consensus.stage1],
-        consensus.open_parent == "open",
-        consensus.own_vote,
-    )
+    grown = tree.build_tree(coordinates[ranking])
+    place = np.empty(n, dtype=np.int64)
+    place[grown.rank] = np.arange(n)
+    lowest = np.full(len(grown.start), tree.NONE)
+    leaf = tree.leaves(grown)
+    by_rank = np.full(n, -1, dtype=np.int32)
+    by_rank[rank[modes]] = np.arange(len(modes))
+    image = np.full(grid.shape, -1, dtype=np.int32)
+    image[rows, cols] = by_rank
+    votes = np.zeros(len(modes), dtype=np.int64)
+    radius = consensus.radius if mask.ndim == 2 else 0
+    rules = STAGE1_RULES[consensus.stage1], kernels.MAJORITY
+    wait, own_vote = consensus.open_parent == "open", consensus.own_vote
+    steps = progress.ranges(n, _SEARCH + 4 * (2 * radius + 1) ** 2)
+    both = [(stage, *step) for stage in (0, 1) for step in steps]
+    for stage, start, stop in progress.track("labels", both):
+        kernels.label_ranks(
+            grown, parent, rows, cols, radius, rules[stage], wait, own_vote, stage == 1,
+            by_rank, image, lowest, leaf, place, votes, start, stop,
+        )  # fmt: skip
     labels = np.empty(n, dtype=np.int32)
     labels[ranking] = by_rank
     return labels
-
-
-def number_by_size(
-    labels: NDArray[np.int32], modes: NDArray[np.intp]
-) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    """Renumber clusters by decreasing size (ties: larger D_t first), and their modes with them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> labels, modes = number_by_size(np.array([0, 1, 1, 1]), np.array([0, 2]))
-    >>> labels.tolist(), modes.tolist()
-    ([1, 0, 0, 0], [2, 0])
-    """
-    by_size = np.argsort(-np.bincount(labels, minlength=len(modes)), kind="stable")
-    new_number = np.empty(len(modes), dtype=np.int32)
-    new_number[by_size] = np.arange(len(modes), dtype=np.int32)
-    return new_number[labels], modes[by_size]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 
 from spectrawalk import progress
 from spectrawalk.errors import StructureError
-from spectrawalk.kernels.tree import build_tree, lowest_ranks
-from spectrawalk.kernels.tree import nearest_denser as kernel
+from spectrawalk.kernels import tree
+from spectrawalk.threads import run_blocks, split
 
 
 def nearest_denser(
@@ -34,14 +35,15 @@ def nearest_denser(
         In pixels; for the densest one the largest diffusion distance from it.
     """
     n = len(coordinates)
-    tree = build_tree(np.ascontiguousarray(coordinates[ranking]))
-    lowest = lowest_ranks(tree)
-    parent = np.empty(n, dtype=np.int64)
-    rho = np.empty(n)
+    grown = tree.build_tree(coordinates[ranking])
+    lowest, everyone = tree.lowest_ranks(grown), np.zeros(n, dtype=np.int32)
+    parent, d2 = np.empty(n, dtype=np.int64), np.empty(n)
+    search = partial(tree.nearest_denser, grown, lowest, everyone, parent, d2)
     for start, stop in progress.in_steps("modes", n, 20_000):
-        denser, d2, rank = kernel(tree, lowest, start, stop)
-        parent[rank] = denser
-        rho[ranking[rank]] = np.sqrt(d2)
+        run_blocks(search, split(start, stop, least=500))
+    d2[0] = tree.farthest(coordinates, coordinates[ranking[0]])
+    rho = np.empty(n)
+    rho[ranking] = np.sqrt(d2)
     return parent, rho
 
 

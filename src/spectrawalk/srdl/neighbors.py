@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,7 @@ from spectrawalk import progress
 from spectrawalk.kernels import neighbors, windows
 from spectrawalk.kernels.selection import to_single
 from spectrawalk.kernels.tree import build_tree
-from spectrawalk.threads import one_thread
+from spectrawalk.threads import one_thread, run_blocks, split
 
 LEADING = 12
 """Principal coordinates in which far spectra are ruled out before their distance is summed."""
@@ -64,6 +66,7 @@ def window_neighbors(
     middle = X.mean(axis=0)
     scale = to_unit(X)
     tile, pixels_above = windows.TILE, np.concatenate([[0], mask.sum(axis=1).cumsum()])
+    across = -(-mask.shape[1] // tile)
     work = tile * mask.shape[1] * window_size(mask.shape, radius) * X.shape[1]
     # One thread in a product: the tiles share the cores.
     with one_thread():
@@ -71,9 +74,11 @@ def window_neighbors(
             top, bottom = max(0, start * tile - radius), min(len(mask), stop * tile + radius)
             first, last = pixels_above[top], pixels_above[bottom]
             single, squares = to_single(X, np.arange(first, last), middle, scale)
-            windows.window_neighbors(
-                X, single, squares, first, number, start, stop, radius, window == "disk", index, d2
+            search = partial(
+                windows.window_neighbors,
+                *(X, single, squares, first, number, radius, window == "disk", index, d2),
             )
+            run_blocks(search, split(start * across, stop * across))
     return index, d2
 
 
@@ -114,12 +119,14 @@ def global_neighbors(
     single, squares = to_single(X, tree.rank, middle, scale)
     nodes = neighbors.parts(tree, neighbors.BLOCK)
     work = neighbors.BLOCK * min(budget, n) * X.shape[1] / 4  # a product is faster than a sum
+    search = partial(
+        neighbors.global_neighbors,
+        *(tree, X, single, squares, slack, max(budget, k), nodes, index, d2),
+    )
     # One thread in a product: the nodes share the cores.
     with one_thread():
         for start, stop in progress.in_steps(stage, len(nodes), work):
-            neighbors.global_neighbors(
-                tree, X, single, squares, slack, max(budget, k), nodes[start:stop], index, d2
-            )
+            run_blocks(search, split(start, stop))
     return index, d2
 
 

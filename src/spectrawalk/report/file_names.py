@@ -1,0 +1,34 @@
+"""The files of a run's folder: their names, and what each one is."""
+
+from __future__ import annotations
+
+LABELS, MAP, PICTURE, ENVI = "labels.npy", "labels.tif", "labels.png", "labels_envi"
+CONFIDENCE, SPECTRA, OVERVIEW, REPORT = "confidence.tif", "spectra", "overview.png", "report.html"
+MODEL, RECORD = "model.npz", "run.json"
+
+WHAT = {
+    MAP: "map for QGIS: clusters from 1, 0 for no data; legend in the files beside it",
+    REPORT: "report for the browser: maps, spectra, numbers, settings",
+    OVERVIEW: "overview as a picture",
+    PICTURE: "map as a picture, one pixel per pixel",
+    LABELS: "labels as a NumPy array: clusters from 1, 0 for no data",
+    f"{ENVI}.dat": "map for ENVI, with its header",
+    CONFIDENCE: "confidence of each label, 0 to 1",
+    f"{SPECTRA}.csv": "mean and standard deviation of each cluster's spectra",
+    f"{SPECTRA}.sli": "mean spectra as an ENVI spectral library, with its header",
+    MODEL: "fitted model, for spectrawalk.load and spectrawalk predict",
+    RECORD: "record of the run: inputs, settings, versions, times",
+}
+"""Files that the screen names, in that order, and what it says of them."""
+
+BESIDE = {
+    MAP: ("labels.tif.aux.xml", "labels.qml"),
+    f"{ENVI}.dat": (f"{ENVI}.hdr",),
+    f"{SPECTRA}.sli": (f"{SPECTRA}.hdr",),
+}
+"""Files that belong to another."""
+
+RESULTS = (*WHAT, *(name for names in BESIDE.values() for name in names))
+
+EXTRAS = (OVERVIEW, REPORT, MODEL)
+"""Files that are not always wanted."""

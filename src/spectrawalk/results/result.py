@@ -1,0 +1,175 @@
+"""Result: what a run found in a scene, each part computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectrawalk.results.captions import describe_settings
+from spectrawalk.results.cluster_map import ClusterMap, map_of, to_map_grid
+from spectrawalk.results.components import first_component
+from spectrawalk.results.confidence import confidence_image
+from spectrawalk.results.model import EnsembleModel, FittedModel
+from spectrawalk.results.remarks import explain_choice, find_doubts
+from spectrawalk.results.scores import Scores, score
+from spectrawalk.results.spectra import ClusterSpectrum, cluster_spectra
+from spectrawalk.scene import Scene
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The clusters of a scene, and what map, report, record and terminal show of them.
+
+    Attributes
+    ----------
+    scene : Scene
+        The image that was clustered or labelled.
+    labels : ndarray of int, shape (rows, cols)
+        Cluster of each pixel, 0..K-1; -1 where there is none.
+    n_clusters : int
+        K. In a prediction some clusters may have no pixel.
+    model : SRDL, DLSS or DL
+        The fit. Of a prediction it is the fit of another scene.
+    predicted : bool
+        Whether the labels were predicted from a fit of another scene.
+    predicted_confidence : ndarray of shape (rows, cols), optional
+        Confidence that came with predicted labels.
+
+    Examples
+    --------
+    >>> from spectrawalk import SRDL
+    >>> from spectrawalk.datasets import make_scene
+    >>> scene = make_scene((20, 20), n_bands=10, n_classes=2, random_state=0)
+    >>> result = Result.of_fit(scene, SRDL(n_clusters=2, n_neighbors=20).fit(scene))
+    >>> int(result.sizes.sum()), len(result.spectra), result.confidence.shape
+    (400, 2, (20, 20))
+    """
+
+    scene: Scene
+    labels: NDArray[np.integer]
+    n_clusters: int
+    model: FittedModel
+    predicted: bool = False
+    predicted_confidence: NDArray[np.floating] | None = None
+
+    @classmethod
+    def of_fit(cls, scene: Scene, model: FittedModel) -> Result:
+        """Result of a model fitted to this scene."""
+        return cls(scene, model.labels_, model.n_clusters_, model)
+
+    @classmethod
+    def of_prediction(
+        cls,
+        scene: Scene,
+        model: FittedModel,
+        labels: NDArray[np.integer],
+        confidence: NDArray[np.floating],
+    ) -> Result:
+        """Labels that a model fitted to another scene gave this one."""
+        return cls(scene, labels, model.n_clusters_, model, True, confidence)
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        return type(self.model).__name__
+
+    @property
+    def settings(self) -> str:
+        """Method and parameters in one line."""
+        return describe_settings(self.model)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        """Pixels of each cluster in the scene, shape (K,)."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)
+
+    @cached_property
+    def unlike(self) -> NDArray[np.bool_]:
+        """Valid pixels that are unlike any spectrum of the fit; none but in a prediction."""
+        return self.scene.mask & (self.labels < 0) & self.predicted
+
+    @property
+    def entries(self) -> NDArray[np.integer]:
+        """Entry of the legend of each pixel: its cluster, or K where it is unlike the fit."""
+        return np.where(self.unlike, self.n_clusters, self.labels)
+
+    @cached_property
+    def map(self) -> ClusterMap:
+        """Labels on the map's grid, with names, colours, counts and areas."""
+        has_unlike = bool(self.unlike.any())
+        return map_of(self.scene, self.entries, self.n_clusters, has_unlike=has_unlike)
+
+    @cached_property
+    def spectra(self) -> list[ClusterSpectrum]:
+        """Mean and standard deviation of each cluster's spectra; NaN for one without pixels."""
+        return cluster_spectra(self.scene, self.labels, self.n_clusters)
+
+    @cached_property
+    def confidence(self) -> NDArray[np.floating]:
+        """Confidence of each label, 0 to 1, shape (rows, cols); NaN where there is none.
+
+        Of a single run the margin between the two nearest modes, of an ensemble the agreement of
+        its runs, of a prediction the margin between the two nearest clusters.
+        """
+        if self.predicted_confidence is not None:
+            return self.predicted_confidence
+        if isinstance(self.model, EnsembleModel):
+            return self.model.confidence_
+        return confidence_image(self.model.coordinates_, self.model.modes_)
+
+    @property
+    def confidence_meaning(self) -> str:
+        """What the confidence is, in a few words."""
+        if self.predicted:
+            return "margin between the two nearest clusters of the fit"
+        if isinstance(self.model, EnsembleModel):
+            return "agreement of the runs"
+        return "margin between the two nearest modes"
+
+    @cached_property
+    def confidence_on_map(self) -> NDArray[np.floating]:
+        """Confidence on the map's grid."""
+        return to_map_grid(self.scene, self.confidence, np.nan)
+
+    @cached_property
+    def mean_confidence(self) -> NDArray[np.float64]:
+        """Mean confidence of each cluster over the map, shape (K,); 0 for one without pixels."""
+        labels = self.map.labels
+        known = (labels >= 0) & (labels < self.n_clusters)
+        sums = np.bincount(labels[known], self.confidence_on_map[known], minlength=self.n_clusters)
+        return sums / np.maximum(self.map.counts[: self.n_clusters], 1)
+
+    @cached_property
+    def first_component(self) -> NDArray[np.float64]:
+        """First principal component of the scene, shape (rows, cols); NaN where masked."""
+        return first_component(self.scene)
+
+    @cached_property
+    def scores(self) -> Scores | None:
+        """Agreement with the ground truth; None where there is none."""
+        truth = self.scene.ground_truth
+        if truth is None or not np.any((truth > 0) & (self.labels >= 0)):
+            return None
+        return score(truth, self.labels)
+
+    @property
+    def matched_classes(self) -> list[str | None]:
+        """Name of the class matched with each cluster; None without a match."""
+        matching = {} if self.scores is None else self.scores.matching
+        return [
+            self.scene.class_name(matching[cluster]) if cluster in matching else None
+            for cluster in range(self.n_clusters)
+        ]
+
+    @cached_property
+    def choice(self) -> str:
+        """How the number of clusters was chosen; empty if it was given, or in a prediction."""
+        return "" if self.predicted else explain_choice(self.model)
+
+    @cached_property
+    def doubts(self) -> list[str]:
+        """What is worth a second look."""
+        return [] if self.predicted else find_doubts(self.model, self.sizes)
