@@ -108,9 +108,7 @@ class AutomaticMixin:
             if found["classes"]:
                 self.classes_ = _class_array(found["classes"])
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            raise FileError(
-                "its array _findings is not valid; save the model again."
-            ) from None
+            raise FileError("its array _findings is not valid; save the model again.") from None
 
     def query(self, budget: int) -> NDArray[np.intp]:
         """Choose the pixels whose class labels would help most, those of large parts first.
