@@ -133,7 +133,7 @@ class SRDL(DiffusionLearner):
     References
     ----------
     J. M. Murphy and M. Maggioni, "Spectral-spatial diffusion geometry for hyperspectral image
-    clustering", IEEE Geoscience and Remote Sensing Letters, 2019.
+    clustering", 2019.
 
     Examples
     --------
