@@ -1,10 +1,22 @@
-"""How good the automatic mode is: ``python benchmarks/auto.py PART ...`` prints Markdown.
+"""Accuracy of the automatic mode: ``python benchmarks/auto.py PART ...`` prints Markdown.
 
-Parts: windows (five draws of 30 of Indian Pines, rows 0..71), held-out (fifteen draws of 30, rows
-73..144), crops (of Salinas A and Samson), wetland (windows of Kennedy Space Center), scenes, many
-(scenes of many classes), moved, synthetic, counted (the number of clusters on all of these),
-nothing (noise and one class), queries, cost, ceiling (the family with what varies inside fields
-taken from ground truth). Ground truth is used for scores alone, but for the last part.
+======================  ============================================================================
+windows                 five draws of 30 crops of Indian Pines, rows 0..71
+held-out                fifteen draws of 30 crops of Indian Pines, rows 73..144
+crops                   crops of Salinas A and Samson
+wetland                 crops of Kennedy Space Center
+scenes                  whole scenes
+many                    scenes with many classes
+moved                   whole scenes with slightly different parameters and seeds
+synthetic               synthetic scenes
+counted                 the estimated number of clusters on crops and synthetic scenes
+nothing                 noise, and scenes with one class
+queries                 active learning queries
+cost                    run time
+ceiling                 crops, with the variation inside fields taken from ground truth
+======================  ============================================================================
+
+Ground truth is used for scores only, except in the last part.
 """
 
 import sys
@@ -16,8 +28,7 @@ from scipy.ndimage import label
 from sklearn.cluster import KMeans
 
 from spectrawalk import SRDL, Scene, score
-from spectrawalk.consensus import features as views
-from spectrawalk.consensus import number as structure
+from spectrawalk.consensus import features, number
 from spectrawalk.datasets import load_scene, make_scene
 from spectrawalk.prepare.pixels import Pixels, take_pixels
 from spectrawalk.prepare.scaling import normalize_spectra
@@ -29,7 +40,7 @@ MANY = ("ksc-labelled", "indian-pines")
 
 
 def windows(first: int, last: int, seed: int, name: str = "indian-pines", count: int = 30):
-    """Draw windows of a scene inside some rows, each with its classes of 40 pixels up."""
+    """Draw crops of a scene between two rows; classes with fewer than 40 pixels are dropped."""
     scene = load_scene(name)
     cube, truth = np.asarray(scene.cube, dtype=float), np.asarray(scene.ground_truth)
     rng = np.random.default_rng(seed)
@@ -47,7 +58,7 @@ def windows(first: int, last: int, seed: int, name: str = "indian-pines", count:
 
 
 def wetland(seed: int, count: int = 24):
-    """Draw windows of the labelled pixels of Kennedy Space Center, most of which are masked."""
+    """Draw crops of Kennedy Space Center, where only labelled pixels are valid."""
     scene = load_scene("ksc-labelled")
     truth = np.asarray(scene.ground_truth)
     rng = np.random.default_rng(seed)
@@ -65,7 +76,7 @@ def wetland(seed: int, count: int = 24):
 
 
 def variants(count: int = 50, draw: int = 51):
-    """Synthetic scenes of many kinds."""
+    """Synthetic scenes with different settings."""
     rng = np.random.default_rng(draw)
     for seed in range(100 * (draw - 51), 100 * (draw - 51) + count):
         settings = {
@@ -84,65 +95,68 @@ def oa(truth, labels) -> float:
 
 
 def compare(image, truth, n_clusters: int, **settings):
-    """OA of the automatic mode, of its family on average, and of K-means, raw and unit spectra."""
+    """OA of the automatic mode, mean OA of its base clusterings, OA of K-means (raw, unit)."""
     model = SRDL(n_clusters, **(AUTO | settings)).fit(image)
     pixels = take_pixels(image)
 
     def accuracy(labels) -> float:
         return oa(truth, pixels.grid.to_image(labels.astype(np.int32), -1))
 
-    family = np.mean([accuracy(run) for run in model._base_labels])
-    means = [
+    base = np.mean([accuracy(run) for run in model._base_labels])
+    kmeans = [
         accuracy(KMeans(n_clusters, n_init=10, random_state=0).fit_predict(X))
         for X in (pixels.spectra, normalize_spectra(pixels.spectra, "pixel"))
     ]
-    return model, oa(truth, model.labels_), family, means
+    return model, oa(truth, model.labels_), base, kmeans
 
 
 def show_windows(draws) -> None:
-    """Show the windows of some draws, and the means of each draw and of all."""
-    print("| draw | pixels | K | automatic | mean of its family | K-means raw | unit |")
+    """Print a row for each crop, and the means of each draw and of all draws."""
+    print("| draw | pixels | K | automatic | mean of base clusterings | K-means raw | unit |")
     print("|---|---|---|---|---|---|---|")
     found: dict[str, list[list[float]]] = {}
     for draw, drawn in draws.items():
         for image, truth, k in drawn:
-            model, accuracy, family, means = compare(image, truth, k)
+            model, accuracy, base, kmeans = compare(image, truth, k)
             halves = errors_by_confidence(model, truth)
-            found.setdefault(draw, []).append([accuracy, family, *means, max(means), *halves])
+            found.setdefault(draw, []).append([accuracy, base, *kmeans, max(kmeans), *halves])
             numbers = " | ".join(f"{value:.3f}" for value in found[draw][-1][:4])
             n_pixels = np.count_nonzero(model.labels_ >= 0)
             print(f"| {draw} | {n_pixels} | {k} | {numbers} |", flush=True)
     for draw, rows in {**found, "all": [*chain.from_iterable(found.values())]}.items():
         mean = np.mean(rows, axis=0)
         print(
-            f"\n{draw}: OA {mean[0]:.3f}, above its family {mean[0] - mean[1]:+.3f}, "
-            f"better K-means {mean[0] - mean[4]:+.3f}; error in the surer half {mean[5]:.3f}, "
-            f"in the other {mean[6]:.3f}"
+            f"\n{draw}: OA {mean[0]:.3f}, minus mean of base clusterings {mean[0] - mean[1]:+.3f}, "
+            f"minus better K-means {mean[0] - mean[4]:+.3f}; error in the more confident half "
+            f"{mean[5]:.3f}, in the other half {mean[6]:.3f}"
         )
 
 
 def show_scenes(names) -> None:
-    print("| scene | automatic | family | K-means raw | unit | verdict | error top / bottom half |")
+    print(
+        "| scene | automatic | mean of base clusterings | K-means raw | unit | verdict "
+        "| error in more / less confident half |"
+    )
     print("|---|---|---|---|---|---|---|")
     for name in names:
         scene = load_scene(name)
         truth = np.asarray(scene.ground_truth)
         k = len(np.unique(truth[truth > 0]))
-        model, found, family, means = compare(scene, truth, k)
+        model, found, base, kmeans = compare(scene, truth, k)
         top, bottom = errors_by_confidence(model, truth)
         print(
-            f"| {name} | {found:.3f} | {family:.3f} | {means[0]:.3f} | {means[1]:.3f} "
+            f"| {name} | {found:.3f} | {base:.3f} | {kmeans[0]:.3f} | {kmeans[1]:.3f} "
             f"| {model.verdict_} | {top:.3f} / {bottom:.3f} |",
             flush=True,
         )
 
 
 def errors_by_confidence(model, truth) -> tuple[float, float]:
-    """Error among the surer and the less sure half of the labelled pixels."""
+    """Error in the more and in the less confident half of the pixels with ground truth."""
     matching = score(truth, model.labels_).matching
     curve = reliability(truth, model.labels_, model.confidence_, matching, groups=2)
-    less_sure, surer = 1 - curve.accuracy
-    return float(surer), float(less_sure)
+    less_confident, more_confident = 1 - curve.accuracy
+    return float(more_confident), float(less_confident)
 
 
 def show_moved() -> None:
@@ -161,34 +175,38 @@ def show_moved() -> None:
 
 
 def show_synthetic() -> None:
-    print("| classes | noise | mixing | region | imbalance | K found | OA | family | K-means |")
+    print(
+        "| classes | noise | mixing | region | imbalance | K found | OA | mean of base clusterings "
+        "| K-means |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     below, near = 0, 0
     for scene, settings in variants():
         truth, k = np.asarray(scene.ground_truth), settings["n_classes"]
-        model, found, family, means = compare(scene.cube, truth, k)
+        model, found, base, kmeans = compare(scene.cube, truth, k)
         count = model.evidence_.n_clusters
         near += abs(count - k) <= 1
-        below += found < max(means) - 0.03 or found < family
+        below += found < max(kmeans) - 0.03 or found < base
         kind = " | ".join(f"{value:g}" for value in settings.values())
-        print(f"| {kind} | {count} | {found:.3f} | {family:.3f} | {max(means):.3f} |", flush=True)
-    print(f"\nK within 1 on {near} of 50; below K-means - .03 or its family on {below}")
+        print(f"| {kind} | {count} | {found:.3f} | {base:.3f} | {max(kmeans):.3f} |", flush=True)
+    print(
+        f"\nK within 1 on {near} of 50; OA below K-means - .03 or the base clusterings on {below}"
+    )
 
 
-def evidence_of(image) -> structure.Evidence:
-    """What a fit finds of the number of clusters, without the rest of it."""
+def evidence_of(image) -> number.Evidence:
+    """Estimate the number of clusters as a fit does, without the rest of the fit."""
     pixels = take_pixels(image)
-    unit = views.keep_dark(normalize_spectra(pixels.spectra, "pixel"), pixels.spectra)
-    seen = views.feature_sets(Pixels(unit, pixels.grid))
-    alike = views.neighbors_are_alike(unit, pixels.grid.mask)
-    inside = views.interior(seen.even[-1], pixels.grid.mask)
-    return structure.count_clusters(seen.even, inside, 30, 0, None if alike else seen.spectral[0])
+    unit = features.keep_dark(normalize_spectra(pixels.spectra, "pixel"), pixels.spectra)
+    sets = features.feature_sets(Pixels(unit, pixels.grid))
+    correlated = features.is_spatially_correlated(unit, pixels.grid.mask)
+    inside = features.interior(sets.for_counting[-1], pixels.grid.mask)
+    noise_check = None if correlated else sets.spectral[0]
+    return number.count_clusters(sets.for_counting, inside, 30, 0, noise_check)
 
 
 def show_counted() -> None:
-    print(
-        "| images | within 1 | exact | said to be clear | of these within 1 | told range holds K |"
-    )
+    print("| images | within 1 | exact | clear | of these within 1 | K in the possible range |")
     print("|---|---|---|---|---|---|")
     kinds = {
         "synthetic, three draws": chain.from_iterable(
@@ -209,11 +227,11 @@ def show_counted() -> None:
         for image, _, k in images:
             evidence = evidence_of(image)
             support = evidence.support
-            least = structure.NEARLY_BEST * max(support.values())
-            told = [number for number, value in support.items() if value >= least]
+            least = number.NEARLY_BEST * max(support.values())
+            possible = [each for each, value in support.items() if value >= least]
             near, clear = abs(evidence.n_clusters - k) <= 1, evidence.verdict.endswith("clear")
             exact = evidence.n_clusters == k
-            holds = evidence.n_clusters > 1 and min(told) <= k <= max(told)
+            holds = evidence.n_clusters > 1 and min(possible) <= k <= max(possible)
             rows.append([near, exact, clear, near and clear, holds])
         near, exact, clear, both, holds = np.mean(rows, axis=0)
         right = both / clear if clear else float("nan")
@@ -224,54 +242,56 @@ def show_counted() -> None:
 
 
 def show_ceiling() -> None:
-    """Show what the windows would give if what varies inside fields, or classes, were known."""
-    print("| draw | inside | automatic | mean of its family |\n|---|---|---|---|")
-    estimated = views.within_field_components
+    """Accuracy on the crops if the variation inside fields, or inside classes, were known."""
+    print("| draw | inside | automatic | mean of base clusterings |\n|---|---|---|---|")
+    estimated = features.within_field_components
     for seed in (0, 100):
         for inside in ("estimated", "true fields", "true classes"):
             rows = []
             for cube, truth, k in windows(0, 71, seed):
                 if inside != "estimated":
                     parts = fields_of(truth) if inside == "true fields" else truth
-                    views.within_field_components = contrasts_knowing(parts)
-                _, accuracy, family, _ = compare(cube, truth, k)
-                rows.append([accuracy, family])
-            views.within_field_components = estimated
-            found, family = np.mean(rows, axis=0)
-            print(f"| seed {seed} | {inside} | {found:.3f} | {family:.3f} |", flush=True)
+                    features.within_field_components = components_from(parts)
+                _, accuracy, base, _ = compare(cube, truth, k)
+                rows.append([accuracy, base])
+            features.within_field_components = estimated
+            found, base = np.mean(rows, axis=0)
+            print(f"| seed {seed} | {inside} | {found:.3f} | {base:.3f} |", flush=True)
 
 
 def fields_of(truth):
     """Number the connected fields of each class from 1."""
     fields, count = np.zeros(truth.shape, dtype=int), 0
     for kind in np.unique(truth[truth > 0]):
-        number, more = label(truth == kind)
-        fields[number > 0] = number[number > 0] + count
+        part, more = label(truth == kind)
+        fields[part > 0] = part[part > 0] + count
         count += more
     return fields
 
 
-def contrasts_knowing(parts):
-    """Contrasts whitened by what varies inside the parts, in the order of the real ones."""
+def components_from(parts):
+    """Within-field components for which the variation inside the parts is known."""
 
-    def contrasts(X, mask, *, overwrite=False):
+    def within_field_components(X, mask, *, overwrite=False):
         part = parts[mask]
         known = part > 0
         size = np.bincount(part[known], minlength=part.max() + 1)
         deviations = []
-        for number in np.flatnonzero(size >= 8):
-            own = X[part == number]
+        for each in np.flatnonzero(size >= 8):
+            own = X[part == each]
             deviations.append(own - own.mean(axis=0))
         inside = np.concatenate(deviations)
-        pairs = np.concatenate([views.differences(X, mask, lag, 50_000) for lag in views.LAGS])
+        pairs = np.concatenate(
+            [features.differences(X, mask, lag, 50_000) for lag in features.LAGS]
+        )
         centred = X - X.mean(axis=0)
         common = centred.T @ centred / len(X) - pairs.T @ pairs / (2 * len(pairs))
         noise = inside.T @ inside / len(inside)
-        components, _ = views._components(centred, common, noise, len(inside))
-        ends = np.percentile(components, [views.CLIPPED, 100 - views.CLIPPED], axis=0)
+        components, _ = features._components(centred, common, noise, len(inside))
+        ends = np.percentile(components, [features.CLIPPED, 100 - features.CLIPPED], axis=0)
         return np.clip(components, *ends)[:, ends[0] < ends[1]]
 
-    return contrasts
+    return within_field_components
 
 
 def show_nothing() -> None:
@@ -293,7 +313,7 @@ def show_nothing() -> None:
 
 
 def show_queries(budgets=(3, 5, 10, 20)) -> None:
-    print("| queries | asked | random, mean of 10 |\n|---|---|---|")
+    print("| queries | pixels of query | random pixels, mean of 10 |\n|---|---|---|")
     scene = load_scene("indian-pines-subset")
     truth = np.asarray(scene.ground_truth).ravel()
     model = SRDL(3, **AUTO).fit(scene)
@@ -313,11 +333,11 @@ def show_queries(budgets=(3, 5, 10, 20)) -> None:
 
 def show_cost() -> None:
     print("| pixels | single run (s) | automatic (s) | ratio |\n|---|---|---|---|")
-    SRDL(3, **AUTO).fit(make_scene((30, 30)).cube)  # compiles
+    SRDL(3, **AUTO).fit(make_scene((30, 30)).cube)  # compiles the kernels
     for side in (100, 141, 200):
         scene = make_scene((side, side), n_bands=200, n_classes=6)
         seconds = [float("inf")] * 2
-        for _ in range(3):  # in turn, and the quickest of each: other work on the machine adds time
+        for _ in range(3):  # in turn, and the fastest of each: other work on the machine adds time
             for kind, settings in enumerate(({}, AUTO)):
                 start = time.perf_counter()
                 SRDL(6, **settings).fit(scene)

@@ -171,7 +171,7 @@ def test_a_method_names_its_own_bad_parameter(name, parameters, scene):
 
 def test_a_complete_graph_is_refused():
     cube = np.random.default_rng(0).uniform(1, 2, (8, 8, 4))
-    with pytest.raises(GraphError, match="n_neighbors=100 joins each of the 64 pixels"):
+    with pytest.raises(GraphError, match="n_neighbors=100 connects each of the 64 pixels"):
         make_method("sc", n_clusters=2).fit(cube)
 
 
@@ -298,5 +298,5 @@ def test_too_few_clusters_found_is_said():
         def _cluster(self, X, n_clusters, seed):
             return np.zeros(len(X), dtype=int)
 
-    with pytest.raises(SpectrawalkError, match="OneCluster found 1 clusters where n_clusters=2"):
+    with pytest.raises(SpectrawalkError, match="OneCluster found 1 clusters but n_clusters=2"):
         OneCluster(2).fit(np.random.default_rng(0).uniform(size=(5, 5, 3)))

@@ -74,7 +74,7 @@ def test_errors_about_files_name_options(cube, here):
         (["benchmark", "two.mat", "-o", "out"], "choose one with --variable."),
         (["inspect", "field.tif", "--bands-first"], "do not give --bands-first."),
         (["inspect", "field.tif", "--variable", "x"], "do not give --variable."),
-        (["convert", "field.npy", "field.tif"], "or --overwrite to replace it."),
+        (["convert", "field.npy", "field.tif"], "or set --overwrite."),
     ):
         result = run(*args)
         assert_one_line_error(result.exit_code, result.stderr)

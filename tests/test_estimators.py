@@ -299,7 +299,7 @@ class TestBadInput:
     @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e155, 1e200, 1e300])
     @pytest.mark.parametrize("kind", [SRDL, DL])
     def test_values_without_distances(self, scale, kind):
-        with pytest.raises(SpectrawalkError, match="for a number"):
+        with pytest.raises(SpectrawalkError, match="for float64"):
             kind(n_clusters=2, normalize=None).fit(self.cube.astype(float) * scale)
         for how in ("pixel", "global", "band"):
             expected = kind(n_clusters=2, normalize=how).fit(self.cube).labels_
@@ -333,7 +333,7 @@ class TestBadInput:
         mask = np.zeros((500, 500), dtype=bool)
         mask[::3, ::3] = True
         cube = np.random.default_rng(0).uniform(size=(500, 500, 2))
-        with pytest.raises(SpectrawalkError, match=r"27889 parts.*358 are the most; .*'bridge'"):
+        with pytest.raises(SpectrawalkError, match=r"27889 connected.*at most 358 .*'bridge'"):
             SRDL(n_clusters=3, radius=2, components="split").fit(cube, mask=mask)
 
     @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_a_damaged_record_is_done_again(scene, tmp_path, plugin):
     [
         ("raise", "ValueError: no luck"),
         ("die", "ended by signal 9"),
-        ("shape", "labels of shape (3,) for an image of (20, 18)"),
+        ("shape", "labels of shape (3,) for an image of shape (20, 18)"),
         ("floats", "labels of type float64"),
     ],
 )
@@ -279,17 +279,17 @@ def test_the_markdown_says_what_it_shows():
         *made_up("dl", (0.5,), n_clusters=2),
         MethodRun("gmm", "salinas-a", 0, 3, error="it went wrong."),
     ]
-    text = as_markdown(paper_rows(runs), left_out=["ksc-subset"])
+    text = as_markdown(paper_rows(runs), missing=["ksc-subset"])
     assert "| SC | 0.800 | 0.500 | 0.100 | 0.83 / 0.88 / 0.80 | -0.03 / -0.38 / -0.70 |" in text
     assert "| GMM | - | - | - | 0.64 / 0.61 / 0.55 | - | 0 | - | - |" in text
     assert "- Highest OA: SC with 0.800, then DL with 0.500." in text
     assert (
-        "- 1 of 2 methods lie within 0.10 of the paper's OA, 0 of them within 0.02; farther off: "
-        "DL (-0.33)."
+        "- 1 of 2 methods are within 0.10 of the paper's OA, 0 of them within 0.02; not within "
+        "0.10: DL (-0.33)."
     ) in text
     assert "- GMM failed: it went wrong." in text
-    assert "- DL found 2 clusters where 3 were asked for." in text
-    assert re.search(r"### Kennedy Space Center subset\s+Left out: ", text)
+    assert "- DL found 2 clusters, and 3 were asked for." in text
+    assert re.search(r"### Kennedy Space Center subset\s+Not measured: ", text)
     widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
     assert len(widths) == 1
 
@@ -436,7 +436,7 @@ def test_one_reading_of_dlss_beats_srdl(indian_pines_subset):
     best = max(each.oa for each in found if each.method == "DLSS")
     assert best > chosen["SRDL"].oa
     sentences = "\n".join(readings.remarks(found))
-    assert re.search(rf"readings of DLSS beat SRDL .*{best:.3f}", sentences)
+    assert re.search(rf"interpretations of DLSS have a higher OA than SRDL .*{best:.3f}", sentences)
 
 
 # The documentation

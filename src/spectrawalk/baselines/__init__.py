@@ -1,4 +1,4 @@
-"""The methods that the paper compares with, all used alike, and the registry of all methods.
+"""Comparison methods of the paper, all with the same interface, and the registry of methods.
 
 >>> from spectrawalk.baselines import make_method
 >>> from spectrawalk.datasets import make_scene
@@ -6,7 +6,7 @@
 >>> make_method("k-means", n_clusters=3).fit_predict(scene).shape
 (12, 12)
 
-Classes are loaded on first use, so that listing the methods costs next to nothing.
+Classes are imported on first use, so that listing the methods is fast.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What all comparison methods share: pixels taken out, spectra scaled, clusters numbered."""
+"""Base class of all comparison methods: it extracts pixels, scales spectra, numbers clusters."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from spectrawalk.srdl.numbering import number_by_size
 
 
 class Baseline(ClusterMixin, BaseEstimator):
-    """A clustering method that sees an image as a set of spectra.
+    """A clustering method that treats an image as a set of spectra.
 
-    A method is a subclass with its own ``__init__`` (keyword parameters, `n_clusters`, `normalize`
-    and `random_state` among them) and a :meth:`_cluster` from spectra to labels. Everything around
-    that is done here, once.
+    A method is a subclass with its own ``__init__`` (keyword parameters that include `n_clusters`,
+    `normalize` and `random_state`) and a method :meth:`_cluster` that computes labels from spectra.
+    This class does the rest.
 
     Attributes
     ----------
     labels_ : ndarray of int32, in the shape of the image, or (samples,) for a table
         Cluster of each pixel, 0 for the largest, then by decreasing size; -1 where masked.
     n_clusters_ : int
-        How many clusters were found.
+        Number of clusters found.
     n_features_in_ : int
         Number of bands.
     """
@@ -41,7 +41,7 @@ class Baseline(ClusterMixin, BaseEstimator):
     random_state: int | None
 
     _reaches_n_clusters = True
-    """Whether fewer or more clusters than asked for are a failure of the method."""
+    """Whether it is an error if the method finds another number of clusters than `n_clusters`."""
 
     def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> Self:
         """Cluster the valid pixels of an image.
@@ -76,37 +76,37 @@ class Baseline(ClusterMixin, BaseEstimator):
     def _cluster(
         self, X: NDArray[np.float64], n_clusters: int, seed: int
     ) -> NDArray[np.integer[Any]]:
-        """Cluster the scaled spectra `X`, shape (n, bands); any numbering will do."""
+        """Cluster the scaled spectra `X`, shape (n, bands); labels can be any integers."""
 
     def _labels(self, X: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int32]:
-        # One thread: the last bits of a threaded sum depend on how many share it, and near-ties
-        # would then be decided by the machine.
+        # One thread, because the last bits of a sum depend on the number of threads, and nearly
+        # equal values could then give other labels on another machine.
         with threadpool_limits(limits=1), warnings.catch_warnings():
             warnings.simplefilter("error", ConvergenceWarning)
             try:
                 labels = self._cluster(X, n_clusters, seed)
             except ConvergenceWarning as warning:
                 raise ConvergenceError(
-                    f"{type(self).__name__} did not converge on {len(X)} pixels; allow more "
-                    "iterations with max_iter, or scale the spectra another way with normalize."
+                    f"{type(self).__name__} did not converge on {len(X)} pixels; give a larger "
+                    "max_iter, or scale the spectra in another way with normalize."
                 ) from warning
-        labels, _ = number_by_size(_in_order_met(labels))
+        labels, _ = number_by_size(_in_order_of_occurrence(labels))
         found = int(labels.max()) + 1
         if self._reaches_n_clusters and found != n_clusters:
             raise StructureError(
-                f"{type(self).__name__} found {found} clusters where n_clusters={n_clusters}; "
-                "ask for fewer, or scale the spectra another way with normalize."
+                f"{type(self).__name__} found {found} clusters but n_clusters={n_clusters}; ask "
+                "for fewer clusters, or scale the spectra in another way with normalize."
             )
         return labels
 
 
-def _in_order_met(labels: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
-    """Renumber labels 0, 1, ... in the order in which they are met.
+def _in_order_of_occurrence(labels: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+    """Renumber labels 0, 1, ... in the order of their first occurrence.
 
     Examples
     --------
     >>> import numpy as np
-    >>> _in_order_met(np.array([7, 3, 3, 9])).tolist()
+    >>> _in_order_of_occurrence(np.array([7, 3, 3, 9])).tolist()
     [0, 1, 1, 2]
     """
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)

@@ -1,4 +1,4 @@
-"""DBSCAN with the radius that gives the wanted number of clusters."""
+"""DBSCAN with a radius that gives the number of clusters asked for."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from spectrawalk.parameters import check_integer
 from spectrawalk.srdl.neighbors import global_neighbors
 
 QUANTILES = np.linspace(0.05, 0.95, 19)
-"""The radii tried are these quantiles of the distance to the `min_samples`-th nearest spectrum."""
+"""Radii to try, as quantiles of the distance to the `min_samples`-th nearest spectrum."""
 
 
 class DBSCAN(Baseline):
-    """Density-based clusters (Ester, Kriegel, Sander and Xu, 1996).
+    """Density-based clustering (Ester, Kriegel, Sander and Xu, 1996).
 
-    DBSCAN takes no number of clusters, so its radius is chosen for it, without ground truth: the
-    smallest on a fixed grid (:data:`QUANTILES` of the distance from a pixel to its
-    `min_samples`-th nearest spectrum, itself counted) that gives `n_clusters` clusters, else the
-    smallest that comes nearest. Every other pixel, border or noise, joins the cluster of the
-    nearest core pixel.
+    DBSCAN has no parameter for the number of clusters, so its radius is chosen without ground
+    truth. It is the smallest radius on a fixed grid that gives `n_clusters` clusters, or else the
+    smallest that comes closest. The grid is :data:`QUANTILES` of the distance from a pixel to its
+    `min_samples`-th nearest spectrum, the pixel itself included. All border and noise pixels join
+    the cluster of the nearest core pixel.
 
-    The cores at all radii come from one tree (scikit-learn's HDBSCAN builds it), without an n x n
-    array.
+    The core pixels at all radii come from one tree, which scikit-learn's HDBSCAN builds. There is
+    no n x n array.
 
     Parameters
     ----------
     n_clusters : int
-        Wanted; ``n_clusters_`` says how many were found.
+        Number of clusters asked for; ``n_clusters_`` is the number found.
     normalize : {"pixel", "band", "global", None}
-        What it is fed. Default ``"pixel"``, each spectrum to unit length: nearest to the paper's
-        row on the Indian Pines subset.
+        Scaling of the input. Default ``"pixel"`` (each spectrum has unit length): it is closest to
+        the paper's result on the Indian Pines subset.
     min_samples : int
-        Spectra within the radius, itself counted, that make a pixel a core. 20, as many as enter
-        the density in diffusion learning.
+        Number of spectra within the radius, the pixel itself included, that make a pixel a core
+        pixel. The default is the number of neighbours for the density in diffusion learning.
     random_state : ignored
-        There is no chance in the method.
+        The method is not random.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class DBSCAN(Baseline):
         tree = cluster.HDBSCAN(
             min_cluster_size=2, min_samples=min_samples, algorithm="kd_tree", copy=False
         ).fit(X)
-        # A hair more, so that a pair exactly at the radius counts whatever its last digit.
+        # Slightly larger, so that pairs exactly at the radius count in spite of rounding errors.
         radii = np.unique(np.quantile(core_distance, QUANTILES)) * (1 + 1e-9)
         best_miss: float = np.inf
         for radius in radii:
@@ -94,13 +94,13 @@ def _core_clusters(
     tree: cluster.HDBSCAN, core_distance: NDArray[np.float64], radius: float
 ) -> NDArray[np.int64]:
     """Cluster of each core pixel at a radius, -1 for the others."""
-    # At this height of the tree a pixel that is no core stands alone, as a cluster of one.
+    # At this height of the tree, each pixel that is not a core pixel is a cluster of one.
     labels = tree.dbscan_clustering(radius, min_cluster_size=1)
     return np.where(core_distance <= radius, labels, -1)
 
 
 def _join_nearest_core(X: NDArray[np.float64], core_labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give every pixel without a cluster that of the nearest core pixel."""
+    """Give every pixel without a cluster the cluster of the nearest core pixel."""
     core = core_labels >= 0
     if core.all():
         return core_labels

@@ -17,50 +17,52 @@ from spectrawalk.parameters import check_integer, check_number
 from spectrawalk.srdl.graph import SELF_TUNING_NEIGHBOR
 
 RANK_TOLERANCE = 1e-6
-"""Directions of the sampled kernel weaker than this share of the strongest are left out."""
+"""Eigenvalues of the sampled kernel below this share of the largest are dropped."""
 
 MAX_ITER = 300
-"""Rounds of diffusion and thresholding within which a start must come to rest."""
+"""Largest number of iterations of diffusion and thresholding, per initialisation."""
 
 HALVINGS = 4
-"""How often the time step is halved before giving up."""
+"""Largest number of times that the time step is halved."""
 
 
 class FMS(Baseline):
     """Piecewise-constant Mumford-Shah segmentation on the graph of all spectra.
 
-    Seeks the least total variation of the segmentation on a fully connected graph plus `fidelity`
-    times the squared distances of the spectra from the mean of their class. Few eigenvectors of
-    the graph, from a sample of its nodes (Nystrom), stand for the graph. Then, in turn: the
-    indicators of the classes diffuse for a while, pulled towards the classes whose means are near;
-    every pixel takes its largest indicator; the class means follow. Of several starts the one with
-    the lowest energy is kept.
+    Minimises the total variation of the segmentation on a fully connected graph, plus `fidelity`
+    times the squared distances of the spectra from the mean of their class. The graph is
+    approximated by a few eigenvectors from a sample of its nodes (Nystrom extension). Each
+    iteration has three steps: the class indicators diffuse, with a fidelity term to the class
+    means; every pixel takes the class with the largest indicator; the class means are updated. Of
+    several initialisations, the result with the lowest energy is kept.
 
     Parameters
     ----------
     n_clusters : int
     normalize : {"pixel", "band", "global", None}
-        What it is fed. Default ``"pixel"``, each spectrum to unit length, which makes distances
-        those of angles as in the method's own paper; nearest to the row of the Indian Pines subset,
-        and it gives the row of Salinas A.
+        Scaling of the input. Default ``"pixel"`` (each spectrum has unit length): distances then
+        depend on angles, as in the paper of the method. It is closest to the paper's result on the
+        Indian Pines subset, and reproduces the one on Salinas A.
     fidelity : float
-        Weight of the class means, in units in which the spectra have variance 1 in all.
+        Weight of the squared distances from the class means. The spectra are scaled to a total
+        variance of 1.
     time_step : float
-        How long the indicators diffuse between two thresholdings. It is halved, and halved again,
-        while every start loses a class, as small classes do when steps are long.
+        Time of diffusion between two thresholdings. If a class becomes empty in every
+        initialisation, the step is halved and all are repeated, up to four times. Small classes
+        become empty if the step is too long.
     n_landmarks : int
-        Pixels sampled.
+        Number of pixels in the sample.
     n_eigenvectors : int
-        Leading eigenvectors used.
+        Number of leading eigenvectors.
     n_init : int
-        Starts.
+        Number of initialisations.
     random_state : int or None
-        Seed of the sample and the starts; None is 0.
+        Seed of the sample and the initialisations; None is 0.
 
     Attributes
     ----------
     time_step_ : float
-        The step that was used.
+        Time step of the result.
 
     Examples
     --------
@@ -108,19 +110,19 @@ class FMS(Baseline):
         for halvings in range(HALVINGS + 1):
             self.time_step_ = time_step / 2**halvings
             model = MumfordShah(X, roughness, vectors, fidelity, self.time_step_)
-            settled = [model.settle(means) for means in progress.track("starts", starts)]
-            whole = [labels for labels in settled if labels is not None]
-            if whole:
-                return min(whole, key=lambda labels: model.energy(labels, n_clusters))
+            results = [model.run(means) for means in progress.track("starts", starts)]
+            complete = [labels for labels in results if labels is not None]
+            if complete:
+                return min(complete, key=lambda labels: model.energy(labels, n_clusters))
         raise ConvergenceError(
-            f"from none of its {n_init} starts did FMS come to rest in {MAX_ITER} rounds with all "
-            f"{n_clusters} classes left; ask for fewer clusters, or give a larger fidelity."
+            f"FMS did not converge to {n_clusters} classes within {MAX_ITER} iterations from any "
+            f"of its {n_init} initialisations; ask for fewer clusters, or give a larger fidelity."
         )
 
 
 @dataclass(frozen=True)
 class MumfordShah:
-    """The segmentation problem: spectra, their graph, and what a segmentation costs.
+    """The segmentation problem: spectra, their graph, and the energy of a segmentation.
 
     Attributes
     ----------
@@ -138,10 +140,10 @@ class MumfordShah:
     fidelity: float
     time_step: float
 
-    def settle(self, means: NDArray[np.float64]) -> NDArray[np.intp] | None:
+    def run(self, means: NDArray[np.float64]) -> NDArray[np.intp] | None:
         """Diffuse and threshold, from the given class means, until no label changes.
 
-        None if a class loses all its pixels on the way, or there is no end.
+        None if a class becomes empty, or if there is no convergence.
         """
         misfit = self._misfit(means)
         labels = misfit.argmin(axis=1)
@@ -171,7 +173,7 @@ class MumfordShah:
         """Total variation on the graph plus the weighted squared distances from the means."""
         indicators = np.eye(n_clusters)[labels]
         means = (indicators.T @ self.X) / indicators.sum(axis=0)[:, None]
-        # What lies outside the leading eigenvectors counts as rough, with eigenvalue 1.
+        # The part outside the leading eigenvectors counts with eigenvalue 1.
         smooth = np.square(self.vectors.T @ indicators)
         variation = len(labels) - ((1 - self.roughness)[:, None] * smooth).sum()
         return float(variation / 2 + self.fidelity * np.square(self.X - means[labels]).sum())
@@ -182,8 +184,8 @@ def nystrom_laplacian(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Leading eigenpairs of the normalised Laplacian of the full graph, from sampled columns.
 
-    Weights are exp(-d^2 / (s_i s_j)), with s_i the distance to the seventh nearest landmark, so
-    that outliers are joined too.
+    Weights are exp(-d^2 / (s_i s_j)), where s_i is the distance to the seventh nearest landmark, so
+    that outliers are connected too.
 
     Parameters
     ----------
@@ -205,10 +207,10 @@ def nystrom_laplacian(
     d2[landmarks, np.arange(m)] = 0.0
     nearest = min(SELF_TUNING_NEIGHBOR, m - 1)
     scale = np.sqrt(np.partition(d2, nearest, axis=1)[:, nearest])
-    # Among many identical spectra the seventh distance can be 0, which would cut all other edges.
+    # Among many identical spectra the seventh distance can be 0, which would remove other edges.
     scale = np.where(scale > 0, scale, np.sqrt(d2.mean()) or 1.0)
     columns = np.exp(-d2 / (scale[:, None] * scale[landmarks]))
-    # The sum over the landmarks, scaled up, estimates a pixel's degree and is never negative.
+    # The scaled sum over the landmarks estimates the degree of a pixel and is never negative.
     degree = columns.sum(axis=1) * (n / m)
     columns /= np.sqrt(degree[:, None] * degree[landmarks])
     values, directions = eigh(columns[landmarks])

@@ -16,10 +16,10 @@ from spectrawalk.srdl.labels import Consensus, label_pixels
 from spectrawalk.srdl.modes import nearest_denser
 
 BLOCK_ENTRIES = 2**20
-"""Distances held at a time: 8 MB."""
+"""Number of distances that are kept in memory at a time (8 MB)."""
 
 BINS = 2**16
-"""Resolution at which the quantile of all distances is found, in parts of the largest possible."""
+"""Number of histogram bins from which the quantile of all distances is computed."""
 
 
 class FSFDPC(Baseline):
@@ -33,19 +33,19 @@ class FSFDPC(Baseline):
     ----------
     n_clusters : int
     normalize : {"pixel", "band", "global", None}
-        What it is fed. Default None, values as they are: on the Indian Pines subset nearest to the
-        paper's row together with ``"band"`` (within .01 of each other), and nearest to it on
-        Salinas A.
+        Scaling of the input. Default None (raw values): it is closest to the paper's result on
+        Salinas A. On the Indian Pines subset, None and ``"band"`` are closest, within .01 of each
+        other.
     neighbor_share : float
-        The distance d_c is that below which this share of all pairs lies; the method's authors
-        advise .01 to .02.
+        Share of all pairs with a distance below d_c. The authors of the method recommend .01 to
+        .02.
     random_state : ignored
-        There is no chance in the method.
+        The method is not random.
 
     Attributes
     ----------
     centers_ : ndarray of shape (n_clusters,)
-        Positions of the density peaks among the valid pixels.
+        Indices of the density peaks among the valid pixels.
 
     Examples
     --------
@@ -72,17 +72,17 @@ class FSFDPC(Baseline):
 
     def _cluster(self, X: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int32]:
         share = check_number("neighbor_share", self.neighbor_share)
-        X = X - X.mean(axis=0)  # smaller numbers, so that less is lost when they cancel
+        X = X - X.mean(axis=0)  # smaller numbers have a smaller rounding error when they cancel
         density = gaussian_density(X, distance_quantile(X, share))
         ranking = density_ranking(density)
         parent, separation = nearest_denser(X, ranking)
         prominence = density * separation
-        prominence[ranking[0]] = np.inf  # the densest pixel follows nobody
-        apart = np.count_nonzero(prominence > 0)
-        if apart < n_clusters:
+        prominence[ranking[0]] = np.inf  # the densest pixel has no denser one
+        n_peaks = np.count_nonzero(prominence > 0)
+        if n_peaks < n_clusters:
             raise StructureError(
-                f"n_clusters={n_clusters} but only {apart} distinct spectra are density peaks of "
-                "any kind; ask for fewer clusters."
+                f"n_clusters={n_clusters} but there are only {n_peaks} density peaks; ask for "
+                "fewer clusters."
             )
         centers = np.argsort(-prominence, kind="stable")[:n_clusters]
         self.centers_ = centers
@@ -92,7 +92,7 @@ class FSFDPC(Baseline):
 
 
 def distance_quantile(X: NDArray[np.float64], share: float) -> float:
-    """Distance below which a share of all pairs lies, to 1 / 65536 of the largest possible.
+    """Quantile of the distances of all pairs, with an error of 1 / 65536 of the largest possible.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def distance_quantile(X: NDArray[np.float64], share: float) -> float:
     for _, distance in _distance_blocks(X, "distances"):
         number = (distance * (BINS / upper)).astype(np.int32)
         counts += np.bincount(np.minimum(number, BINS).ravel(), minlength=BINS + 1)
-    counts[0] -= n  # a pixel and itself are no pair
+    counts[0] -= n  # without the pairs of a pixel with itself
     below = np.cumsum(counts)
     bin_number = int(np.searchsorted(below, min(share, 1.0) * n * (n - 1)))
     return float(upper * (bin_number + 1) / BINS)
@@ -132,7 +132,7 @@ def gaussian_density(X: NDArray[np.float64], cutoff: float) -> NDArray[np.float6
 def _distance_blocks(
     X: NDArray[np.float64], stage: str
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Distances from some rows to all, with the number of the first of these rows."""
+    """Yield the distances from some rows to all rows, with the index of the first of them."""
     length2 = np.square(X).sum(axis=1)
     size = max(1, BLOCK_ENTRIES // len(X))
     for start in progress.track(stage, range(0, len(X), size)):

@@ -12,25 +12,25 @@ from spectrawalk.parameters import check_integer, check_number
 
 
 class GaussianMixture(Baseline):
-    """Gaussian mixture with full covariances; a pixel joins its likeliest component.
+    """Gaussian mixture with full covariances; each pixel gets its most likely component.
 
     Parameters
     ----------
     n_clusters : int
     normalize : {"pixel", "band", "global", None}
-        What it is fed. Default ``"band"``, each band to unit length: nearest to the paper's row on
-        the Indian Pines subset.
+        Scaling of the input. Default ``"band"`` (each band has unit length): it is closest to the
+        paper's result on the Indian Pines subset.
     regularization : float
         Added to the diagonal of every covariance, as a share of the mean variance of a band.
     max_iter : int
-        Iterations within which expectation maximisation must converge.
+        Largest number of iterations of expectation maximisation.
     random_state : int or None
         Seed; None is 0.
 
     Attributes
     ----------
     n_iter_ : int
-        Iterations of expectation maximisation.
+        Number of iterations of expectation maximisation.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class GaussianMixture(Baseline):
 
     def _cluster(self, X: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int64]:
         share = check_number("regularization", self.regularization)
-        # Unit scale, so that neither the units of the data nor the share meet a fixed threshold.
+        # Unit variance, so that the regularisation does not depend on the units of the data.
         X = (X - X.mean(axis=0)) / np.sqrt(X.var(axis=0).mean())
         model = mixture.GaussianMixture(
             n_clusters,
@@ -69,9 +69,9 @@ class GaussianMixture(Baseline):
             labels = model.fit_predict(X)
         except ValueError as error:
             raise StructureError(
-                f"a mixture of {n_clusters} Gaussians cannot be fitted to {len(X)} pixels of "
-                f"{X.shape[1]} bands with regularization={share:g} (a covariance is singular); "
-                "give a larger regularization, or ask for fewer clusters."
+                f"a mixture of {n_clusters} Gaussians cannot be fitted to {len(X)} pixels with "
+                f"{X.shape[1]} bands and regularization={share:g}, because a covariance is "
+                "singular; give a larger regularization, or ask for fewer clusters."
             ) from error
         self.n_iter_ = int(model.n_iter_)
         return labels

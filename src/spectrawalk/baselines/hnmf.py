@@ -13,37 +13,37 @@ from spectrawalk.errors import ConvergenceError, DataError, StructureError
 from spectrawalk.parameters import check_number
 
 NEGATIVE_SHARE = 0.01
-"""Negative values up to this share of the data's norm are noise, and set to zero."""
+"""Negative values up to this share of the norm of the data are set to zero, as noise."""
 
 TOLERANCE = 1e-6
-"""The factorisation is done when a round lowers its error by less than this share of the norm."""
+"""A factorisation has converged if an iteration reduces its error by at most this share."""
 
 MAX_ITER = 1000
-"""Rounds within which a factorisation must converge; scenes need tens."""
+"""Largest number of iterations of a factorisation; scenes need tens."""
 
 THRESHOLDS = np.linspace(0, 1, 1001)[1:-1]
-"""Shares of the first endmember at which a cluster may be cut."""
+"""Shares of the first endmember at which a cluster can be split."""
 
 
 class HNMF(Baseline):
     """Hierarchical clustering by rank-two non-negative matrix factorisation.
 
-    From one cluster of all pixels, again and again the cluster is split whose split lowers the
-    error of one-endmember-per-cluster most, until there are K. A split writes the spectra as
-    mixtures of two endmembers and cuts where the first one's share separates the pixels into
-    parts that are balanced and have few pixels near the cut.
+    It starts with one cluster of all pixels and splits one cluster at a time until there are K. It
+    splits the cluster for which this reduces the error of one endmember per cluster most. A split
+    represents the spectra as mixtures of two endmembers, and applies a threshold to the share of
+    the first one. The threshold gives two parts of similar size with few pixels near the threshold.
 
     Parameters
     ----------
     n_clusters : int
     normalize : {"pixel", "band", "global", None}
-        What it is fed. Default ``"band"``, each band to unit length: nearest to the paper's row on
-        the Indian Pines subset, and it gives the paper's row on Salinas A.
+        Scaling of the input. Default ``"band"`` (each band has unit length): it is closest to the
+        paper's result on the Indian Pines subset, and reproduces the one on Salinas A.
     margin : float
-        Half-width, in shares of the first endmember, of the strip around a cut that should be
-        thinly populated.
+        Half-width of the interval around the threshold that should have few pixels, in shares of
+        the first endmember.
     random_state : ignored
-        There is no chance in the method.
+        The method is not random.
 
     Examples
     --------
@@ -84,8 +84,8 @@ class HNMF(Baseline):
             split = leaves[best]
             if split.gain == -np.inf:
                 raise StructureError(
-                    f"HNMF can tell only {new} clusters apart where n_clusters={n_clusters}: the "
-                    "spectra of each differ in brightness only; ask for fewer clusters."
+                    f"HNMF found only {new} clusters but n_clusters={n_clusters}, because the "
+                    "spectra of each cluster differ in brightness only; ask for fewer clusters."
                 )
             labels[split.second] = new
             leaves[best] = _plan_split(X, split.first, margin)
@@ -98,17 +98,17 @@ def _without_negatives(X: NDArray[np.float64]) -> NDArray[np.float64]:
     share = np.linalg.norm(positive - X) / np.linalg.norm(X)
     if share > NEGATIVE_SHARE:
         raise DataError(
-            f"Negative values in data passed to HNMF: they make up {share:.0%} of the norm, and "
-            "the method needs spectra that are not negative; give radiance or reflectance."
+            f"Negative values in data passed to HNMF: they have {share:.0%} of the norm, and the "
+            "method needs non-negative spectra; give radiance or reflectance."
         )
     return positive
 
 
 class Split(NamedTuple):
-    """How a cluster would be split, as pixel numbers, and what it would gain."""
+    """A possible split of a cluster, as indices of pixels, and its gain."""
 
     gain: float
-    """By how much the squared error of one endmember per cluster falls; -inf if no split is."""
+    """Reduction of the squared error of one endmember per cluster; -inf if no split exists."""
     first: NDArray[np.intp]
     second: NDArray[np.intp]
 
@@ -120,7 +120,7 @@ def _plan_split(X: NDArray[np.float64], members: NDArray[np.intp], margin: float
     if threshold is None:
         return Split(-np.inf, members, members[:0])
     low = share <= threshold
-    # The best single endmember explains the leading squared singular value.
+    # The best single endmember explains the largest squared singular value.
     gain = _explained(inside[low]) + _explained(inside[~low]) - _explained(inside)
     return Split(gain, members[~low], members[low])
 
@@ -131,11 +131,11 @@ def _explained(X: NDArray[np.float64]) -> float:
 
 
 def best_threshold(share: NDArray[np.float64], margin: float) -> float | None:
-    """Cut shares in [0, 1] so that the parts are balanced and few lie near the cut.
+    """Threshold of shares in [0, 1] that gives parts of similar size with few values near it.
 
-    Minimises -log(F (1 - F)) + exp(G), where F is the part of the pixels below the threshold and
-    G the density of pixels within `margin` of it (1 for evenly spread shares). None if all shares
-    are on one side of every threshold.
+    Minimises -log(F (1 - F)) + exp(G), where F is the fraction of the pixels below the threshold
+    and G is the density of pixels within `margin` of it (1 for uniform shares). None if no
+    threshold separates the pixels.
 
     Examples
     --------
@@ -182,8 +182,8 @@ def first_share(X: NDArray[np.float64]) -> NDArray[np.float64]:
             break
     else:
         raise ConvergenceError(
-            f"the rank-two factorisation of HNMF did not converge in {MAX_ITER} rounds; scale "
-            "the spectra another way with normalize."
+            f"the rank-two factorisation of HNMF did not converge in {MAX_ITER} iterations; scale "
+            "the spectra in another way with normalize."
         )
     amounts = amounts * np.linalg.norm(endmembers, axis=1)
     total = amounts.sum(axis=1)
@@ -191,9 +191,9 @@ def first_share(X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _extreme_pair(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Two spectra at the ends of the data, as the best plane through zero shows them.
+    """Two extreme spectra, in the best-fitting plane through the origin.
 
-    The longest one, then the one that stands out most from the line through it.
+    They are the longest spectrum, and the one farthest from the line through it.
     """
     bands = X.shape[1]
     _, plane = eigh(X.T @ X, subset_by_index=(bands - 2, bands - 1))
@@ -215,13 +215,13 @@ def two_variable_nnls(basis: NDArray[np.float64], X: NDArray[np.float64]) -> NDA
     Returns
     -------
     amounts : ndarray of shape (n, 2)
-        The nearest ``amounts @ basis`` to X with no negative amount.
+        Non-negative amounts for which ``amounts @ basis`` is closest to X.
     """
     gram = basis @ basis.T
     toward = X @ basis.T
     own = np.where(np.diag(gram) > 0, np.diag(gram), 1.0)
-    # Either both amounts are positive, and the normal equations give them; or one is zero, and
-    # the better of the two single fits is the answer.
+    # If both amounts are positive, they solve the normal equations. Otherwise one of them is zero,
+    # and the better fit with one variable is the solution.
     alone = np.maximum(toward, 0) / own
     better = np.square(alone) * own
     first = better[:, 0] >= better[:, 1]

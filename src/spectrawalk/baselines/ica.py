@@ -19,19 +19,19 @@ class ICAKMeans(Baseline):
     ----------
     n_clusters : int
     normalize : {"pixel", "band", "global", None}
-        What it is fed. Default ``"band"``, each band to unit length: it gives the paper's row on
-        the Indian Pines subset, and on Salinas A too.
+        Scaling of the input. Default ``"band"`` (each band has unit length): it reproduces the
+        paper's results on the Indian Pines subset and on Salinas A.
     n_components : int or None
-        Components sought; None takes `n_clusters` of them. Never more than there are bands.
+        Number of components; None is `n_clusters`. At most the number of bands.
     max_iter : int
-        Iterations within which FastICA must converge.
+        Largest number of iterations of FastICA.
     random_state : int or None
         Seed; None is 0.
 
     Attributes
     ----------
     n_iter_ : int
-        Iterations of FastICA.
+        Number of iterations of FastICA.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""K-means on the spectra, and after a projection of them."""
+"""K-means on the spectra, or on a projection of them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from spectrawalk.parameters import check_integer
 def kmeans_labels(
     X: NDArray[np.float64], n_clusters: int, seed: int, n_init: int = 10
 ) -> NDArray[np.int32]:
-    """Cluster the rows of `X` by K-means, the best of `n_init` starts."""
+    """Cluster the rows of `X` by K-means, the best of `n_init` initialisations."""
     with warnings.catch_warnings():
-        # scikit-learn's only such warning here is "fewer distinct points than clusters"; that the
-        # clusters are too few is said by Baseline, as for every method.
+        # The only possible warning here is "fewer distinct points than clusters". Baseline raises
+        # an error for too few clusters, as for every method.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return cluster.KMeans(n_clusters, n_init=n_init, random_state=seed).fit_predict(X)
 
 
 class KMeans(Baseline):
-    """K-means run directly on the spectra.
+    """K-means on the spectra.
 
     Parameters
     ----------
     n_clusters : int
     normalize : {"pixel", "band", "global", None}
-        What it is fed. Default None, values as they are: nearest to the paper's row on the Indian
-        Pines subset. (``"band"`` is as near there, and gives the paper's row on Salinas A.)
+        Scaling of the input. Default None (raw values): it is closest to the paper's result on the
+        Indian Pines subset. ``"band"`` is as close there, and reproduces the result on Salinas A.
     n_init : int
-        Starts, of which the tightest clustering is kept.
+        Number of initialisations. The result with the smallest variance inside clusters is kept.
     random_state : int or None
         Seed; None is 0.
 

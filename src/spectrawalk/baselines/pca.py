@@ -18,10 +18,10 @@ class PCAKMeans(Baseline):
     ----------
     n_clusters : int
     normalize : {"pixel", "band", "global", None}
-        What it is fed. Default None, values as they are: nearest to the paper's row on the Indian
-        Pines subset. (``"band"`` is within .01 there, and gives the paper's row on Salinas A.)
+        Scaling of the input. Default None (raw values): it is closest to the paper's result on the
+        Indian Pines subset. ``"band"`` is within .01 there, and reproduces the result on Salinas A.
     n_components : int or None
-        Components kept; None takes `n_clusters` of them. Never more than there are bands.
+        Number of components; None is `n_clusters`. At most the number of bands.
     random_state : int or None
         Seed; None is 0.
 
@@ -53,6 +53,6 @@ class PCAKMeans(Baseline):
 
 
 def projected_size(wanted: int | None, n_clusters: int, X: NDArray[np.float64]) -> int:
-    """How many dimensions a projection keeps: `wanted`, or one per cluster; at most all."""
+    """Number of dimensions of a projection: `wanted`, or `n_clusters`; at most all."""
     size = n_clusters if wanted is None else check_integer("n_components", wanted, 1)
     return min(size, *X.shape)

@@ -12,22 +12,22 @@ from spectrawalk.baselines.pca import projected_size
 
 
 class RandomProjectionKMeans(Baseline):
-    """Gaussian random projection, then K-means on what is left.
+    """Gaussian random projection, then K-means on the projected spectra.
 
-    The result depends strongly on the draw: over ten seeds its overall accuracy on the Indian
-    Pines subset has a standard deviation of .04 to .07. Judge it by several.
+    The result depends strongly on the seed: over ten seeds, the overall accuracy on the Indian
+    Pines subset has a standard deviation of .04 to .07. Use the mean over several seeds.
 
     Parameters
     ----------
     n_clusters : int
     normalize : {"pixel", "band", "global", None}
-        What it is fed. Default ``"band"``, each band to unit length: in the mean over ten seeds as
-        near as ``"pixel"`` to the paper's row on the Indian Pines subset (the two differ by less
-        than the draw), and nearest to it on Salinas A.
+        Scaling of the input. Default ``"band"`` (each band has unit length): it is closest to the
+        paper's result on Salinas A. On the Indian Pines subset, the means of ``"band"`` and
+        ``"pixel"`` over ten seeds are equally close; they differ by less than the seeds do.
     n_components : int or None
-        Dimensions kept; None takes `n_clusters` of them. Never more than there are bands.
+        Number of dimensions; None is `n_clusters`. At most the number of bands.
     random_state : int or None
-        Seed of the draw; None is 0.
+        Seed; None is 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The comparison methods by the paper's names, and the door through which others join."""
+"""Registry of the comparison methods by name, and registration of further methods."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 from spectrawalk.errors import MissingDependencyError, ParameterError
 
 Factory = Callable[..., Any]
-"""Called with keywords, ``n_clusters`` and ``random_state`` among them; returns an estimator."""
+"""Called with keywords that include ``n_clusters`` and ``random_state``; returns an estimator."""
 
 ENTRY_POINT_GROUP = "spectrawalk.methods"
 
 
 def _class_in(module: str, name: str) -> Factory:
-    """Make a factory that imports its class only when called."""
+    """Create a factory that imports its class when it is called."""
 
     def factory(**parameters: Any) -> Any:
         return getattr(import_module(f"spectrawalk.{module}"), name)(**parameters)
 
     factory.__name__ = factory.__qualname__ = name
-    factory.__doc__ = f"Make a :class:`spectrawalk.{module}.{name}`."
+    factory.__doc__ = f"Create a :class:`spectrawalk.{module}.{name}`."
     return factory
 
 
@@ -49,22 +49,22 @@ STOCHASTIC = frozenset({"k-means", "pca", "ica", "rp", "sc", "gmm", "smce", "fms
 
 
 def register(name: str, factory: Factory, *, replace: bool = False) -> None:
-    """Let a new method join the comparison.
+    """Add a method to the comparison.
 
-    A package can do the same without being imported, through an entry point of the group
-    ``spectrawalk.methods`` whose name is the method's and whose object is the factory.
+    A package can also add a method by an entry point of the group ``spectrawalk.methods``. The name
+    of the entry point is the name of the method, and its object is the factory.
 
     Parameters
     ----------
     name : str
-        What to call it in tables and on the command line.
+        Name of the method in tables and on the command line.
     factory : callable
-        Called with the keywords ``n_clusters`` and ``random_state`` (and any other parameters the
-        user gives); returns an object with ``fit_predict(X, mask=None)``, where X is a cube of
-        shape (rows, cols, bands), that gives labels in the image's shape, -1 where masked.
-        A subclass of :class:`spectrawalk.baselines.Baseline` is one.
+        Called with the keywords ``n_clusters`` and ``random_state`` (and any other parameters of
+        the user). It returns an object with a method ``fit_predict(X, mask=None)``, where X is a
+        cube of shape (rows, cols, bands). This method returns labels in the image's shape, -1 where
+        masked. A subclass of :class:`spectrawalk.baselines.Baseline` is such a factory.
     replace : bool
-        Whether a method of that name may be replaced.
+        Whether to replace an existing method of this name.
 
     Examples
     --------
@@ -85,21 +85,23 @@ def register(name: str, factory: Factory, *, replace: bool = False) -> None:
     >>> del METHODS["brightness"]
     """
     if not isinstance(name, str) or not name.strip():
-        raise ParameterError(f"name={name!r} cannot name a method; give a text that is not empty.")
+        raise ParameterError(
+            f"name={name!r} cannot name a method; give a string that is not empty."
+        )
     if not callable(factory):
         raise ParameterError(
-            f"the factory of method '{name}' is a {type(factory).__name__} and cannot be called; "
-            "give a class or a function that returns an estimator."
+            f"the factory of method '{name}' is a {type(factory).__name__}, which cannot be "
+            "called; give a class or a function that returns an estimator."
         )
     if name in METHODS and not replace:
         raise ParameterError(
-            f"there is a method '{name}' already; choose another name, or say replace=True."
+            f"there is a method '{name}' already; choose another name, or give replace=True."
         )
     METHODS[name] = factory
 
 
 def method_names() -> list[str]:
-    """Names of all methods: the paper's in its order, then those that joined.
+    """Names of all methods: those of the paper in its order, then the registered ones.
 
     Examples
     --------
@@ -112,14 +114,14 @@ def method_names() -> list[str]:
 
 
 def make_method(name: str, **parameters: Any) -> Any:
-    """Build the estimator of a method.
+    """Create the estimator of a method.
 
     Parameters
     ----------
     name : str
         One of :func:`method_names`.
     **parameters
-        Of the estimator: ``n_clusters``, ``random_state``, ``normalize``, ...
+        Parameters of the estimator: ``n_clusters``, ``random_state``, ``normalize``, ...
 
     Examples
     --------
@@ -132,14 +134,17 @@ def make_method(name: str, **parameters: Any) -> Any:
     method = METHODS[name](**parameters)
     if not callable(getattr(method, "fit_predict", None)):
         raise ParameterError(
-            f"method '{name}' makes a {type(method).__name__}, which has no fit_predict; "
-            "its factory must return an estimator."
+            f"method '{name}' creates a {type(method).__name__}, which has no fit_predict; give a "
+            "factory that returns an estimator."
         )
     return method
 
 
 def _loaded_when_called(entry: EntryPoint) -> Factory:
-    """Make a factory of another package's method; a broken package harms nobody else."""
+    """Create a factory that imports another package when it is called.
+
+    So a broken package does not affect the other methods.
+    """
 
     def factory(**parameters: Any) -> Any:
         try:
@@ -147,7 +152,7 @@ def _loaded_when_called(entry: EntryPoint) -> Factory:
         except (ImportError, AttributeError) as error:
             raise MissingDependencyError(
                 f"method '{entry.name}' ({entry.value}) cannot be loaded: {error}; "
-                "repair or remove the package that offers it."
+                "repair or uninstall the package of this method."
             ) from error
         return make(**parameters)
 

@@ -14,35 +14,37 @@ from spectrawalk.parameters import check_integer, check_number
 from spectrawalk.srdl.neighbors import global_neighbors
 
 BLOCK = 256
-"""Pixels solved side by side: their arrays of (BLOCK, k, bands) stay within tens of megabytes."""
+"""Number of pixels solved together, so that arrays of (BLOCK, k, bands) take tens of megabytes."""
 
 TOLERANCE = 1e-4
 """Largest change of a coefficient, and largest gap to the affine constraint, at convergence."""
 
 MAX_ITER = 20_000
-"""Iterations within which the combinations must converge; scenes need hundreds."""
+"""Largest number of iterations; scenes need hundreds."""
 
 
 class SMCE(Baseline):
     """Sparse manifold clustering and embedding.
 
     Around each pixel, the directions to its neighbours on the same manifold span a low-dimensional
-    tangent space, so a few of them suffice for an affine combination close to zero. Neighbours
-    that are used, and near, become the edges of a graph, which is cut by spectral clustering:
-    manifolds that come close come apart, since a step across lies along no tangent.
+    tangent space. So a few of them are enough for an affine combination close to zero. The
+    neighbours in this combination become the edges of a graph, with larger weights for closer ones.
+    The graph is clustered by spectral clustering. This separates manifolds that are close to each
+    other, because a direction from one to the other is not in the tangent space.
 
-    Identical spectra have no direction between them; they are one point here and share its label.
+    There is no direction between identical spectra, so they count as one point and get the same
+    label.
 
     Parameters
     ----------
     n_clusters : int
     normalize : {"pixel", "band", "global", None}
-        What it is fed. Default ``"band"``, each band to unit length: it gives the paper's row on
-        the Indian Pines subset.
+        Scaling of the input. Default ``"band"`` (each band has unit length): it reproduces the
+        paper's result on the Indian Pines subset.
     n_neighbors : int
-        Neighbours among which the combination is sought.
+        Number of neighbours that the combination can use.
     sparsity : float
-        Weight lambda of the l1 norm against the length of the combination.
+        Weight lambda of the l1 norm, relative to the squared length of the combination.
     random_state : int or None
         Seed of the K-means step; None is 0.
 
@@ -87,7 +89,7 @@ class SMCE(Baseline):
 
 
 def tangent_graph(X: NDArray[np.float64], n_neighbors: int, sparsity: float) -> csr_array:
-    """Join each of some distinct spectra to the few neighbours that lie along its manifold.
+    """Connect each spectrum to the few neighbours in the tangent space of its manifold.
 
     Parameters
     ----------
@@ -100,8 +102,8 @@ def tangent_graph(X: NDArray[np.float64], n_neighbors: int, sparsity: float) -> 
     Returns
     -------
     W : csr_array of shape (n, n)
-        Symmetric; the larger of the two weights that a pair of pixels gives to each other, each
-        pixel's weights being |c_j| / d_j scaled to sum 1.
+        Symmetric weights. The weights of a pixel are |c_j| / d_j, scaled to sum 1; a pair gets the
+        larger of its two weights.
     """
     n = len(X)
     index, d2 = global_neighbors(X, n_neighbors)
@@ -127,34 +129,34 @@ def sparse_affine_combinations(
 ) -> NDArray[np.float64]:
     """Minimise c' G c / 2 + sum_j cost_j |c_j| over combinations c that sum to 1.
 
-    By alternating directions (ADMM), for many small problems side by side: one half-step solves
-    the quadratic part under the constraint, the other shrinks towards zero, and a running sum of
-    their disagreement draws them together.
+    It solves many small problems together by the alternating direction method of multipliers
+    (ADMM). One step solves the quadratic part under the constraint, the next one shrinks towards
+    zero, and the sum of their differences (the dual variable) makes them agree.
 
     Parameters
     ----------
     gram : ndarray of shape (m, k, k)
-        Inner products G of the unit directions, one problem each.
+        Inner products G of the unit directions, for each problem.
     cost : ndarray of shape (m, k)
-        Price of using a neighbour; the farther, the dearer.
+        Cost of each neighbour; it increases with the distance.
 
     Returns
     -------
     c : ndarray of shape (m, k)
-        With exact zeros; sums to 1 within the tolerance.
+        Sparse coefficients, with exact zeros; they sum to 1 within the tolerance.
     """
     m, k, _ = gram.shape
     inverse = np.linalg.inv(gram + np.eye(k))
     correction = inverse.sum(axis=2)
     correction /= correction.sum(axis=1, keepdims=True)
     sparse = np.zeros((m, k))
-    disagreement = np.zeros((m, k))
+    dual = np.zeros((m, k))
     for _ in range(MAX_ITER):
-        smooth = (inverse @ (sparse - disagreement)[:, :, None])[:, :, 0]
+        smooth = (inverse @ (sparse - dual)[:, :, None])[:, :, 0]
         smooth += correction * (1 - smooth.sum(axis=1, keepdims=True))
-        target = smooth + disagreement
+        target = smooth + dual
         before, sparse = sparse, np.sign(target) * np.maximum(np.abs(target) - cost, 0)
-        disagreement = target - sparse
+        dual = target - sparse
         if max(np.abs(sparse - before).max(), np.abs(sparse - smooth).max()) < TOLERANCE:
             return sparse
     raise ConvergenceError(

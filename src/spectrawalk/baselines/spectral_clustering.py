@@ -19,17 +19,17 @@ from spectrawalk.srdl.neighbors import global_neighbors
 class SpectralClustering(Baseline):
     """Spectral clustering (Ng, Jordan and Weiss, 2001) of the graph of nearest spectra.
 
-    Each pixel is joined to its `n_neighbors` nearest spectra in the whole image, all edges with
+    Each pixel is connected to its `n_neighbors` nearest spectra in the whole image. All edges have
     the same weight.
 
     Parameters
     ----------
     n_clusters : int
     normalize : {"pixel", "band", "global", None}
-        What it is fed. Default ``"band"``, each band to unit length: it gives the paper's row on
-        the Indian Pines subset, and on Salinas A too.
+        Scaling of the input. Default ``"band"`` (each band has unit length): it reproduces the
+        paper's results on the Indian Pines subset and on Salinas A.
     n_neighbors : int
-        Edges per pixel; 100 as in all graphs of the paper.
+        Number of neighbours of each pixel; 100 as in all graphs of the paper.
     random_state : int or None
         Seed of the K-means step; None is 0.
 
@@ -62,8 +62,8 @@ class SpectralClustering(Baseline):
         k = check_integer("n_neighbors", self.n_neighbors, 1)
         if k >= len(X) - 1:
             raise GraphError(
-                f"n_neighbors={k} joins each of the {len(X)} pixels to every other, which leaves "
-                "nothing to cut; give fewer."
+                f"n_neighbors={k} connects each of the {len(X)} pixels to every other one, and "
+                "such a graph has no clusters; give fewer neighbours."
             )
         index, d2 = global_neighbors(X, k)
         unweighted = np.full(len(X), np.inf)
@@ -73,21 +73,23 @@ class SpectralClustering(Baseline):
 def spectral_labels(
     W: csr_array, X: NDArray[np.float64], n_clusters: int, seed: int
 ) -> NDArray[np.int32]:
-    """Cluster the nodes of a graph as Ng, Jordan and Weiss do.
+    """Cluster the nodes of a graph (Ng, Jordan and Weiss, 2001).
 
-    The leading eigenvectors side by side, each row scaled to unit length, then K-means on the
-    rows. scikit-learn's SpectralClustering leaves the scaling out, and with it the paper's row.
+    The rows of the matrix of leading eigenvectors are scaled to unit length and clustered by
+    K-means. scikit-learn's SpectralClustering does not scale the rows, and does not reproduce the
+    paper's result.
 
-    A graph in several parts has as many eigenvectors of eigenvalue 1, and which of their mixtures
-    comes out is chance. So the parts are joined first, each by one edge of median weight to the
-    nearest spectrum outside it: a cut through that edge is still about the cheapest there is.
+    A graph with several connected components has an eigenvalue 1 for each of them, and the solver
+    returns arbitrary mixtures of their eigenvectors. So the components are connected first, each by
+    one edge of median weight to the nearest spectrum outside. A cut through such an edge is still
+    one of the cheapest.
 
     Parameters
     ----------
     W : csr_array of shape (n, n)
         Symmetric weights.
     X : ndarray of shape (n, bands)
-        The spectra; they say where to join parts.
+        Spectra, which decide where components are connected.
     n_clusters, seed : int
 
     Returns
@@ -99,7 +101,7 @@ def spectral_labels(
     W, _ = bridge_components(
         W / np.median(W.data), X, np.ones(n, dtype=bool), weight_one, radius=None
     )
-    # Eigenvectors of D^-1 W and of D^-1/2 W D^-1/2 differ by a factor per row, which goes here.
+    # Eigenvectors of D^-1 W and of D^-1/2 W D^-1/2 differ by a factor per row, which cancels here.
     _, vectors = leading_eigenpairs(W, n_clusters)
     rows = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return kmeans_labels(rows, n_clusters, seed)

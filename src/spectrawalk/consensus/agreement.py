@@ -1,4 +1,4 @@
-"""How far two clusterings of the same pixels agree."""
+"""Agreement of two clusterings of the same pixels."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 
 def agreement(first: NDArray[np.integer], second: NDArray[np.integer]) -> float:
-    """Normalised mutual information of two labelings from 0, between 0 and 1.
+    """Normalised mutual information of two clusterings with labels from 0, between 0 and 1.
 
-    scikit-learn's function of that name checks its input for longer than it computes, and a family
-    has hundreds of pairs.
+    The mutual information is divided by the mean of the two entropies. (Strehl and Ghosh, 2002,
+    divide by their geometric mean.) The function of the same name in scikit-learn checks its input
+    for longer than it computes, and an ensemble has hundreds of pairs.
 
     Examples
     --------
@@ -22,14 +23,14 @@ def agreement(first: NDArray[np.integer], second: NDArray[np.integer]) -> float:
     >>> agreement(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
     1.0
     """
-    wide = int(second.max()) + 1
-    joint = np.bincount(first.astype(np.int64) * wide + second) / len(first)
+    n_second = int(second.max()) + 1
+    joint = np.bincount(first.astype(np.int64) * n_second + second) / len(first)
     each = _entropy(np.bincount(first) / len(first)) + _entropy(np.bincount(second) / len(second))
     return 2 * (each - _entropy(joint)) / each if each > 0 else 1.0
 
 
 def agreement_across(runs: Sequence[Any], field: str) -> float | None:
-    """Mean agreement of the runs that differ in one field alone; None if there are none.
+    """Mean agreement of all pairs of runs that differ in one field only; None if there are none.
 
     Parameters
     ----------
@@ -43,19 +44,19 @@ def agreement_across(runs: Sequence[Any], field: str) -> float | None:
     >>> from spectrawalk.consensus.ensemble import BaseClustering
     >>> labels = np.array([0, 0, 1, 1])
     >>> first = BaseClustering("spectra", False, 3, "near", 0, 0.5, labels)
-    >>> runs = [first, first._replace(view="mnf", labels=1 - labels)]
-    >>> agreement_across(runs, "view"), agreement_across(runs, "radius")
+    >>> runs = [first, first._replace(features="mnf", labels=1 - labels)]
+    >>> agreement_across(runs, "features"), agreement_across(runs, "radius")
     (1.0, None)
     """
-    alike: dict[tuple[object, ...], list[NDArray[np.integer]]] = {}
+    groups: dict[tuple[object, ...], list[NDArray[np.integer]]] = {}
     for run in runs:
         others = tuple(
             value for name, value in run._asdict().items() if name not in (field, "labels")
         )
-        alike.setdefault(others, []).append(run.labels)
+        groups.setdefault(others, []).append(run.labels)
     values = [
         agreement(first, second)
-        for group in alike.values()
+        for group in groups.values()
         for first, second in combinations(group, 2)
     ]
     return float(np.mean(values)) if values else None

@@ -1,8 +1,14 @@
-"""What a family of runs agrees on: groups that the runs keep together, joined by how often they do.
+"""Consensus of the runs by co-association (evidence accumulation; Fred and Jain, 2005).
 
-Two pixels are as similar as the share of runs that put them into one cluster. Pixels that nearly
-all runs treat alike form small groups; these are joined by average linkage of that similarity until
-K clusters remain. Then each pixel may move to the cluster that it is tied to most.
+The co-association of two pixels is the share of runs that put them into one cluster. Pixels with
+nearly the same labels in all runs form small groups. The groups are merged by average linkage of
+their co-association until K clusters remain. Then each pixel moves to the cluster with which it
+has the largest mean co-association.
+
+References
+----------
+A. L. N. Fred and A. K. Jain, "Combining multiple clusterings using evidence accumulation", IEEE
+Transactions on Pattern Analysis and Machine Intelligence 27, 2005.
 """
 
 from __future__ import annotations
@@ -18,106 +24,113 @@ from spectrawalk.srdl.numbering import number_by_size
 from spectrawalk.threads import one_thread
 
 GROUPS_PER_CLUSTER = 12
-"""Small groups, per cluster wanted."""
+"""Largest number of small groups, per cluster wanted."""
 
-ALIKE = 15 / 16
-"""Pixels that this share of the runs puts into one cluster are not told apart by groups."""
+SAME_GROUP = 15 / 16
+"""Co-association from which on two pixels belong to the same small group."""
 
-BESIDE = 0.15
-"""Vote of runs of another kind, of all, where groups are joined."""
+SECONDARY_WEIGHT = 0.15
+"""Weight of the secondary runs in the co-association by which groups are merged."""
 
-SETTLING = 2
-"""How often pixels move to the cluster that they are tied to most: afterwards hardly any does."""
+REASSIGNMENTS = 2
+"""Rounds in which pixels move to the cluster of largest co-association; later ones move few."""
 
 
-class Agreement(NamedTuple):
-    """The consensus of a family."""
+class ConsensusLabels(NamedTuple):
+    """Consensus of the base clusterings of an ensemble."""
 
     labels: NDArray[np.int32]
     """Clusters 0..K-1, shape (n,)."""
     confidence: NDArray[np.float32]
-    """In 0..1, shape (n,): how much more the runs tie a pixel to its cluster than to the next."""
+    """In 0..1, shape (n,): see :func:`spectrawalk.consensus.confidence.coassociation_margin`."""
 
 
 def consensus_of(
     runs: Sequence[NDArray[np.integer]],
     n_clusters: int,
-    beside: Sequence[NDArray[np.integer]] = (),
-) -> Agreement:
-    """Find the clusters that the runs agree on.
+    secondary: Sequence[NDArray[np.integer]] = (),
+) -> ConsensusLabels:
+    """Combine the labels of several runs into one clustering.
 
     Parameters
     ----------
     runs : list of ndarray of int, shape (n,)
-        Labels from 0 of each run.
+        Labels of each run, from 0.
     n_clusters : int
-    beside : list of ndarray of int, shape (n,), optional
-        Labels of other runs, which have a small vote on the groups to join, and no other.
+    secondary : list of ndarray of int, shape (n,), optional
+        Labels of other runs. They have a small weight where groups are merged, and no other
+        effect.
 
     Examples
     --------
     >>> import numpy as np
     >>> runs = [np.array([0, 0, 1, 1, 1]), np.array([1, 1, 0, 0, 0]), np.array([0, 0, 0, 1, 1])]
-    >>> agreement = consensus_of(runs, 2)
-    >>> agreement.labels.tolist(), int(agreement.confidence.argmin())
+    >>> consensus = consensus_of(runs, 2)
+    >>> consensus.labels.tolist(), int(consensus.confidence.argmin())
     ([1, 1, 0, 0, 0], 2)
     """
-    stacked = stack_labels(runs)
+    indicators = indicator_matrix(runs)
     with one_thread():
-        group = small_groups(stacked, GROUPS_PER_CLUSTER * n_clusters)
-        similarity = _similarity(stacked, group)
-        if beside:
-            other = _similarity(stack_labels(beside), group)
-            similarity = (1 - BESIDE) * similarity + BESIDE * other
-        joined = settle(stacked, join_groups(similarity, np.bincount(group), n_clusters)[group])
-        labels, _ = number_by_size(joined)
-        return Agreement(labels, coassociation_margin(runs, labels))
+        group = small_groups(indicators, GROUPS_PER_CLUSTER * n_clusters)
+        similarity = _similarity(indicators, group)
+        if secondary:
+            other = _similarity(indicator_matrix(secondary), group)
+            similarity = (1 - SECONDARY_WEIGHT) * similarity + SECONDARY_WEIGHT * other
+        merged = reassign(
+            indicators, merge_groups(similarity, np.bincount(group), n_clusters)[group]
+        )
+        labels, _ = number_by_size(merged)
+        return ConsensusLabels(labels, coassociation_margin(runs, labels))
 
 
-def stack_labels(runs: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
-    """Indicators of all clusters of all runs, shape (n, clusters in all).
+def indicator_matrix(runs: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
+    """Binary indicator matrix of all clusters of all runs, shape (n, clusters of all runs).
 
-    The product of two rows is the share of runs that put the two pixels into one cluster.
+    It is scaled so that the inner product of two rows is the co-association of the two pixels.
     """
     columns = [run[:, None] == np.arange(run.max() + 1) for run in runs]
     return np.concatenate(columns, axis=1).astype(np.float32) / np.float32(np.sqrt(len(runs)))
 
 
-def small_groups(stacked: NDArray[np.float32], wanted: int) -> NDArray[np.intp]:
-    """Number the groups of pixels that the runs treat nearly alike, at most `wanted` of them.
+def small_groups(indicators: NDArray[np.float32], wanted: int) -> NDArray[np.intp]:
+    """Group pixels that have nearly the same labels in all runs; at most `wanted` groups.
 
-    The most frequent ways to be labelled, each unlike those before it, lead the groups.
+    The most frequent rows, each different enough from those before it, are the group centres. Each
+    other row joins the centre with the largest co-association.
 
     Examples
     --------
     >>> import numpy as np
     >>> runs = [np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1, 1])]
-    >>> small_groups(stack_labels(runs), 2).tolist(), small_groups(stack_labels(runs), 3).tolist()
+    >>> indicators = indicator_matrix(runs)
+    >>> small_groups(indicators, 2).tolist(), small_groups(indicators, 3).tolist()
     ([1, 1, 0, 0, 0, 0], [1, 1, 2, 0, 0, 0])
     """
-    index, first, count = distinct_rows(stacked > 0)
-    rows = stacked[first]
-    leaders: list[int] = []
+    index, first, count = distinct_rows(indicators > 0)
+    rows = indicators[first]
+    centers: list[int] = []
     for row in np.argsort(-count, kind="stable"):
-        if len(leaders) == wanted:
+        if len(centers) == wanted:
             break
-        if not leaders or (rows[leaders] @ rows[row]).max() < ALIKE - 1e-3:
-            leaders.append(int(row))
-    nearest = (rows @ rows[leaders].T).argmax(axis=1)
+        if not centers or (rows[centers] @ rows[row]).max() < SAME_GROUP - 1e-3:
+            centers.append(int(row))
+    nearest = (rows @ rows[centers].T).argmax(axis=1)
     return nearest[index]
 
 
 def distinct_rows(
     rows: NDArray[np.bool_],
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Number the distinct rows in their order; NumPy's `unique` sorts whole rows, 20 times slower.
+    """Number the distinct rows in lexicographic order.
+
+    NumPy's `unique` sorts whole rows, which is 20 times slower.
 
     Returns
     -------
     number : ndarray of int, shape (n,)
-        Of each row.
+        Number of each row.
     first, count : ndarray of int, shape (distinct rows,)
-        Where each one occurs first, and how often.
+        Index of the first occurrence of each distinct row, and how often it occurs.
 
     Examples
     --------
@@ -138,37 +151,37 @@ def distinct_rows(
 
 
 def group_means(
-    stacked: NDArray[np.float32], group: NDArray[np.intp]
+    indicators: NDArray[np.float32], group: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Size of each group and its mean row."""
+    """Number of pixels of each group, and its mean row."""
     size = np.bincount(group)
-    sums = np.stack([np.bincount(group, column, minlength=len(size)) for column in stacked.T])
+    sums = np.stack([np.bincount(group, column, minlength=len(size)) for column in indicators.T])
     return size, sums.T / size[:, None]
 
 
-def _similarity(stacked: NDArray[np.float32], group: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Share of runs that put pixels of two groups into one cluster, shape (groups, groups)."""
-    _, middle = group_means(stacked, group)
-    return middle @ middle.T
+def _similarity(indicators: NDArray[np.float32], group: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Mean co-association of the pixels of two groups, shape (groups, groups)."""
+    _, means = group_means(indicators, group)
+    return means @ means.T
 
 
-def ties(stacked: NDArray[np.float32], group: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Share of runs that tie each pixel to those of each group on average, shape (n, groups)."""
-    _, middle = group_means(stacked, group)
-    return stacked @ middle.T.astype(np.float32)
+def coassociation(indicators: NDArray[np.float32], group: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Mean co-association of each pixel with the pixels of each group, shape (n, groups)."""
+    _, means = group_means(indicators, group)
+    return indicators @ means.T.astype(np.float32)
 
 
-def join_groups(
+def merge_groups(
     similarity: NDArray[np.float64], size: NDArray[np.intp], n_clusters: int
 ) -> NDArray[np.intp]:
-    """Join the most similar groups until `n_clusters` remain: average linkage.
+    """Merge the most similar groups until `n_clusters` remain (average linkage).
 
     Parameters
     ----------
     similarity : ndarray of shape (groups, groups)
-        Mean similarity between the pixels of two groups.
+        Mean co-association of the pixels of two groups.
     size : ndarray of shape (groups,)
-        Pixels of each.
+        Number of pixels of each group.
 
     Returns
     -------
@@ -178,35 +191,35 @@ def join_groups(
     Examples
     --------
     >>> import numpy as np
-    >>> alike = np.array([[1.0, 0.1, 0.8], [0.1, 1.0, 0.3], [0.8, 0.3, 1.0]])
-    >>> join_groups(alike, np.array([5, 5, 5]), 2).tolist()
+    >>> similarity = np.array([[1.0, 0.1, 0.8], [0.1, 1.0, 0.3], [0.8, 0.3, 1.0]])
+    >>> merge_groups(similarity, np.array([5, 5, 5]), 2).tolist()
     [0, 1, 0]
     """
     similarity, weight = similarity.copy(), size.astype(float)
     np.fill_diagonal(similarity, -np.inf)
     cluster = np.arange(len(size))
     for _ in range(len(size) - n_clusters):
-        kept, gone = sorted(np.unravel_index(similarity.argmax(), similarity.shape))
-        total = weight[kept] + weight[gone]
-        mean = (weight[kept] * similarity[kept] + weight[gone] * similarity[gone]) / total
+        kept, dropped = sorted(np.unravel_index(similarity.argmax(), similarity.shape))
+        total = weight[kept] + weight[dropped]
+        mean = (weight[kept] * similarity[kept] + weight[dropped] * similarity[dropped]) / total
         similarity[kept], similarity[:, kept] = mean, mean
-        similarity[gone], similarity[:, gone] = -np.inf, -np.inf
+        similarity[dropped], similarity[:, dropped] = -np.inf, -np.inf
         similarity[kept, kept] = -np.inf
         weight[kept] = total
-        cluster[cluster == gone] = kept
+        cluster[cluster == dropped] = kept
     return np.unique(cluster, return_inverse=True)[1]
 
 
-def settle(stacked: NDArray[np.float32], cluster: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Move each pixel to the cluster that the runs tie it to most.
+def reassign(indicators: NDArray[np.float32], cluster: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Move each pixel to the cluster with which it has the largest mean co-association.
 
-    Groups on the fence join one cluster or another by next to nothing; their pixels one by one do
-    not hang on it.
+    A small difference can decide which cluster a whole group joins. The pixels, taken one by one,
+    depend less on it.
     """
-    for _ in range(SETTLING):
-        tie = ties(stacked, cluster)
-        moved = tie.argmax(axis=1)
-        if len(np.unique(moved)) < tie.shape[1]:
+    for _ in range(REASSIGNMENTS):
+        shares = coassociation(indicators, cluster)
+        moved = shares.argmax(axis=1)
+        if len(np.unique(moved)) < shares.shape[1]:
             break
         cluster = moved
     return cluster

@@ -1,9 +1,11 @@
-"""How sure labels are: by how much the runs prefer a pixel's own cluster to the next one.
+"""Confidence of each label: the margin between a pixel's own cluster and the next one.
 
-Two questions are asked of the runs. Do they *tie* the pixel to those of its cluster? And, with
-their clusters matched to the labels one to one, do they *vote* for its label? A whole field that a
-run sets apart stays tied to its own pixels, but votes for a label that it shares with others are
-gone: votes tell fields that went astray.
+Two margins are combined. The co-association margin compares the share of runs that put the pixel
+together with the pixels of its own cluster and of the next one. The voting margin compares the
+shares of runs that give the pixel its own label and the next one, after the clusters of each run
+are matched with the labels one to one. Votes find whole fields with a wrong label, which
+co-association does not: a field that a run separates from the rest of its cluster still has a high
+co-association with its own pixels, but it loses the votes for a label that it shares with others.
 """
 
 from __future__ import annotations
@@ -14,21 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-VOTES = 2 / 3
-"""Part of the confidence that comes from votes; the rest comes from ties."""
+VOTE_WEIGHT = 2 / 3
+"""Weight of the voting margin; the rest is the weight of the co-association margin."""
 
 Runs = Sequence[NDArray[np.integer]]
-"""Labels from 0 of some runs, each of shape (n,)."""
+"""Labels of some runs, from 0, each of shape (n,)."""
 
 
 def confidence_of(kinds: Sequence[Runs], labels: NDArray[np.integer]) -> NDArray[np.float32]:
-    """Confidence in each label, 0 to 1: mean margin by votes and by ties.
+    """Confidence of each label, 0 to 1: weighted mean of the two margins.
 
     Parameters
     ----------
     kinds : list of lists of ndarray of int, shape (n,)
-        Labels of the runs of each kind. Kinds count alike in votes, however many runs they have:
-        runs of one kind tend to err together.
+        Labels of the runs of each kind. All kinds have the same weight in the vote, whatever their
+        number of runs, because runs of one kind tend to make the same errors.
     labels : ndarray of int, shape (n,)
         Clusters 0..K-1.
 
@@ -36,19 +38,24 @@ def confidence_of(kinds: Sequence[Runs], labels: NDArray[np.integer]) -> NDArray
     --------
     >>> import numpy as np
     >>> labels = np.array([0, 0, 1, 1])
-    >>> sure = confidence_of([[labels, 1 - labels], [np.array([0, 0, 0, 1])]], labels)
-    >>> np.round(100 * sure).tolist()
+    >>> confidence = confidence_of([[labels, 1 - labels], [np.array([0, 0, 0, 1])]], labels)
+    >>> np.round(100 * confidence).tolist()
     [94.0, 94.0, 17.0, 94.0]
     """
     votes = np.zeros((len(labels), int(labels.max()) + 1), dtype=np.float32)
     for runs in kinds:
         votes += vote_shares(runs, labels) / len(kinds)
-    by_ties = coassociation_margin([run for runs in kinds for run in runs], labels)
-    return np.clip(VOTES * _margin(votes, labels) + (1 - VOTES) * by_ties, 0.0, 1.0)
+    by_coassociation = coassociation_margin([run for runs in kinds for run in runs], labels)
+    return np.clip(
+        VOTE_WEIGHT * _margin(votes, labels) + (1 - VOTE_WEIGHT) * by_coassociation, 0.0, 1.0
+    )
 
 
 def coassociation_margin(runs: Runs, labels: NDArray[np.integer]) -> NDArray[np.float32]:
-    """Margin between a pixel's own cluster and the next, in the share of runs that tie them.
+    """Margin in mean co-association between a pixel's own cluster and the next one.
+
+    The co-association of two pixels is the share of runs that put them into one cluster (Fred and
+    Jain, 2005).
 
     Examples
     --------
@@ -57,23 +64,23 @@ def coassociation_margin(runs: Runs, labels: NDArray[np.integer]) -> NDArray[np.
     >>> coassociation_margin(runs, np.array([0, 0, 1, 1])).tolist()
     [0.75, 0.75, 0.25, 0.75]
     """
-    tie = np.zeros((len(labels), int(labels.max()) + 1), dtype=np.float32)
+    coassociation = np.zeros((len(labels), int(labels.max()) + 1), dtype=np.float32)
     for run in runs:
         shared = _shared_pixels(run, labels)
-        tie += (shared / shared.sum(axis=0) / len(runs)).astype(np.float32)[run]
-    return np.clip(_margin(tie, labels), 0.0, 1.0)
+        coassociation += (shared / shared.sum(axis=0) / len(runs)).astype(np.float32)[run]
+    return np.clip(_margin(coassociation, labels), 0.0, 1.0)
 
 
 def vote_shares(runs: Runs, labels: NDArray[np.integer]) -> NDArray[np.float32]:
     """Share of the runs that give each pixel each label, shape (n, K).
 
-    The clusters of a run are matched with the labels one to one, so that they agree on the most
-    pixels; those left over vote for none.
+    The clusters of a run are matched with the labels one to one, such that they agree on as many
+    pixels as possible. A cluster without a match does not vote.
 
     Examples
     --------
     >>> import numpy as np
-    >>> split = np.array([0, 0, 1, 2])  # 0 and 2 are matched, 1 is left over
+    >>> split = np.array([0, 0, 1, 2])  # 0 and 2 are matched, 1 is not
     >>> vote_shares([split], np.array([0, 0, 0, 1])).tolist()
     [[1.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]
     """
@@ -87,7 +94,7 @@ def vote_shares(runs: Runs, labels: NDArray[np.integer]) -> NDArray[np.float32]:
 
 
 def _shared_pixels(run: NDArray[np.integer], labels: NDArray[np.integer]) -> NDArray[np.intp]:
-    """Pixels that each cluster of the run has in common with each label's."""
+    """Number of pixels with each pair of cluster and label, shape (clusters, labels)."""
     n_labels = int(labels.max()) + 1
     both = run.astype(np.intp) * n_labels + labels
     shared = np.bincount(both, minlength=(int(run.max()) + 1) * n_labels)
@@ -95,7 +102,7 @@ def _shared_pixels(run: NDArray[np.integer], labels: NDArray[np.integer]) -> NDA
 
 
 def _margin(score: NDArray[np.float32], labels: NDArray[np.integer]) -> NDArray[np.float32]:
-    """How much larger a pixel's score is for its own label than for the next; may be below 0."""
+    """Score of a pixel's own label minus the next highest one; may be negative."""
     rows = np.arange(len(labels))
     others = score.copy()
     others[rows, labels] = -np.inf

@@ -1,7 +1,8 @@
-"""A family of SRDL runs: over views, radii, times, eigenpairs and densities.
+"""Ensemble of SRDL and spectral clustering runs on several graphs.
 
-Runs on the same graph share its neighbours and eigenpairs, so that a family of dozens costs about
-as much as its few graphs.
+The runs differ in feature set, radius, diffusion time, number of eigenpairs and kind of density.
+Runs on the same graph share its neighbours and eigenpairs, so dozens of runs cost little more than
+the few graphs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk import progress
-from spectrawalk.consensus.features import FeatureSet, FeatureSets, leading
+from spectrawalk.consensus.features import FeatureSet, FeatureSets, leading_components
 from spectrawalk.consensus.kmeans import kmeans_labels
 from spectrawalk.prepare.pixels import Grid
 from spectrawalk.srdl import pipeline
@@ -25,54 +26,54 @@ from spectrawalk.srdl.neighbors import global_neighbors
 from spectrawalk.srdl.pipeline import Ascent, Density, Graph, GraphSettings, Neighbors
 
 RADIUS_SHARE = 0.3
-"""The base radius as a share of the image's shorter side..."""
+"""Base radius, as a share of the shorter side of the image..."""
 
 LARGEST_RADIUS = 16
-"""...and at most this: the search in a window must not grow with the image."""
+"""...but at most this, so that the search time per pixel does not grow with the image."""
 
-WIDTHS = (0, 2, 4)
-"""Leading contrasts that a graph is made of, beyond one per cluster."""
+EXTRA_COMPONENTS = (0, 2, 4)
+"""Within-field components that a graph uses beyond one per cluster; one graph for each."""
 
 Factors = tuple[float | None, ...]
-"""Radii of a view's graphs, in units of the base radius; None is the whole image."""
+"""Radii of the graphs of a feature set, in units of the base radius; None: the whole image."""
 
 WITHIN_FIELD_FACTORS: Factors = (1.0, None)
-"""Fields that stand out from what varies inside them find those of their kind from afar."""
+"""For within-field components. They separate fields well enough to search the whole image for
+neighbours of the same kind."""
 
 OTHER_FACTORS: Factors = (0.67, 1.5)
-"""In other views they do not."""
+"""For the other feature sets, which do not."""
 
 NEIGHBOR_SHARE = {True: 0.5, False: 1.0}
-"""Neighbours in the graphs of smoothed views, and of others, as a share of `n_neighbors`."""
+"""Neighbours in the graphs, as a share of `n_neighbors`; key: whether the set is smoothed."""
 
-REMAINS = (0.5, 0.1)
-"""Times are such that this part of the last eigenpair used is left: one short, one long."""
+DECAYS = (0.5, 0.1)
+"""Values of lambda^t of the last eigenvalue used: they define a short and a long time t."""
 
 EXTRA_EIGENPAIRS = 2
 """Eigenpairs beyond one per cluster, in some of the runs on a graph."""
 
 FINE = 3
-"""Clusters of a fine run, per cluster wanted."""
+"""Clusters of a finer run (for active learning queries), per cluster wanted."""
 
 DENSITY_NEIGHBORS = 100
-"""Spectra whose mean distance makes the second kind of density."""
+"""Nearest spectra whose mean distance gives the second kind of density, "wide"."""
 
 WEIGHT_SCALE = 10.0
-"""Scale of the weights in units of the typical distance: nearly unweighted is what works."""
-
+"""Scale sigma of the weights, in units of the typical distance. Nearly equal weights work best."""
 
 TOLERANCE = 1e-6
-"""Residual at which an eigenvector is final: one of many runs may be cruder than a single one."""
+"""Largest residual of an eigenvector. One of many runs needs less precision than a single run."""
 
 MEAN_SAMPLE = 3_000
-"""Pixels whose mean distance sets the bandwidth of the first kind of density."""
+"""Pixels whose mean distance sets the bandwidth of the first kind of density, "near"."""
 
 
 class Settings(NamedTuple):
-    """What is given rather than chosen; None where it is left to the family."""
+    """Settings of the user. None: the ensemble chooses or varies the value."""
 
     windowed: bool
-    """Whether neighbours are sought in windows, or in the whole image as DLSS does."""
+    """Whether neighbours are searched in windows, or in the whole image as in DLSS."""
     radius: int | None
     n_neighbors: int
     time: float | None
@@ -84,50 +85,53 @@ class Settings(NamedTuple):
 class SolvedGraph(NamedTuple):
     """A graph of the ensemble and the eigenpairs of its random walk."""
 
-    view: str
+    features: str
+    """Name of the feature set."""
     smoothed: bool
     radius: int | None
+    """None: neighbours in the whole image."""
     eigenvalues: NDArray[np.float64]
     eigenvectors: NDArray[np.float64]
     densities: dict[str, Density]
     bandwidth: float
-    """Of the first kind of density."""
+    """Bandwidth of the first kind of density."""
     n_components: int
     neighbors: NDArray[np.int32]
 
 
 class BaseClustering(NamedTuple):
-    """One run: how it was made, and its labels."""
+    """Labels of one run, and the settings that it used."""
 
-    view: str
+    features: str
+    """Name of the feature set."""
     smoothed: bool
     radius: int | None
     density: str | None
-    """Kind of density that tells its modes; None for a cut, which has none."""
+    """Kind of density of an SRDL run, "near" or "wide"; None for a spectral clustering run."""
     extra_eigenpairs: int
     """Eigenpairs beyond one per cluster."""
-    remains: float | None
-    """What the time leaves of the last eigenpair; None for a given time."""
+    decay: float | None
+    """lambda^t of the last eigenvalue used; None if the user gave the time."""
     labels: NDArray[np.int32]
 
 
 _Variant = tuple[int | None, float | None]
-"""Eigenpairs beyond one per cluster, and what the time leaves; None where given."""
+"""Eigenpairs beyond one per cluster, and the decay; each None if the user gave the value."""
 
 
 class Solution(NamedTuple):
-    """What an SRDL run leaves behind besides labels."""
+    """Result of an SRDL run besides its labels."""
 
     ascent: Ascent
     eigenvalues: NDArray[np.float64]
     time: float
     bandwidth: float
     neighbors: NDArray[np.int32]
-    """Of each pixel in the graph, shape (n, k); -1 where there are fewer."""
+    """Neighbours of each pixel in the graph, shape (n, k); -1 where there are fewer."""
 
 
 def base_radius(mask: NDArray[np.bool_], radius: int | None = None) -> int:
-    """Radius around which the family's radii lie.
+    """Base radius, around which the radii of the ensemble vary.
 
     Examples
     --------
@@ -140,68 +144,71 @@ def base_radius(mask: NDArray[np.bool_], radius: int | None = None) -> int:
     return max(2, min(round(RADIUS_SHARE * min(mask.shape)), LARGEST_RADIUS))
 
 
-def graph_features(views: FeatureSets, n_clusters: int) -> list[tuple[FeatureSet, Factors]]:
-    """What graphs are made of: contrasts, some more or fewer, and the other view of least noise.
+def graph_features(sets: FeatureSets, n_clusters: int) -> list[tuple[FeatureSet, Factors]]:
+    """Choose the feature sets of the graphs, each with the radii of its graphs.
 
-    All spectral views, where there are no contrasts.
+    They are different numbers of within-field components, and the last spectral feature set, which
+    has the least noise. Without within-field components they are all spectral feature sets.
     """
-    if views.within_field is None:
-        return [(view, OTHER_FACTORS) for view in views.spectral]
-    most = views.within_field.points.shape[1]
-    widths = sorted({min(max(2, n_clusters) + extra, most) for extra in WIDTHS})
-    contrasts = [(leading(views.within_field, width), WITHIN_FIELD_FACTORS) for width in widths]
-    return contrasts + [(view, OTHER_FACTORS) for view in views.spectral[-1:]]
+    if sets.within_field is None:
+        return [(features, OTHER_FACTORS) for features in sets.spectral]
+    most = sets.within_field.points.shape[1]
+    counts = sorted({min(max(2, n_clusters) + extra, most) for extra in EXTRA_COMPONENTS})
+    within_field = [
+        (leading_components(sets.within_field, count), WITHIN_FIELD_FACTORS) for count in counts
+    ]
+    return within_field + [(features, OTHER_FACTORS) for features in sets.spectral[-1:]]
 
 
 def solve_graphs(
-    features: list[tuple[FeatureSet, Factors]],
+    chosen: list[tuple[FeatureSet, Factors]],
     grid: Grid,
     n_eigenpairs: int,
     settings: Settings,
 ) -> Iterator[SolvedGraph]:
-    """Build the ensemble's graphs one by one, and solve each for its leading eigenpairs."""
+    """Build the graphs of the ensemble one by one, and compute the leading eigenpairs of each."""
     if not grid.is_image or not settings.windowed:
-        features = [(view, (None,)) for view, _ in features]
-    plans = [(view, factors, factor) for view, factors in features for factor in factors]
+        chosen = [(features, (None,)) for features, _ in chosen]
+    plans = [(features, factors, factor) for features, factors in chosen for factor in factors]
     last: FeatureSet | None = None
     searched: _Searched | None = None
-    for view, factors, factor in progress.track("ensemble", plans):
-        if searched is None or view is not last:
-            last, searched = view, _search(view, settings, keep=None in factors)
-        yield _solve(view, factor, grid, n_eigenpairs, settings, searched)
+    for features, factors, factor in progress.track("ensemble", plans):
+        if searched is None or features is not last:
+            last, searched = features, _search(features, settings, keep=None in factors)
+        yield _solve(features, factor, grid, n_eigenpairs, settings, searched)
 
 
 class _Searched(NamedTuple):
-    """What one search of the whole image gives: densities, and the neighbours of a graph."""
+    """Result of one search of the whole image: densities, and the neighbours of a graph."""
 
     densities: dict[str, Density]
     bandwidth: float
-    """Of the first kind of density."""
+    """Bandwidth of the first kind of density."""
     near: Neighbors
-    """No neighbours where no graph needs them."""
+    """Without columns if no graph uses them."""
 
 
 def _solve(
-    view: FeatureSet,
+    features: FeatureSet,
     factor: float | None,
     grid: Grid,
     n_eigenpairs: int,
     settings: Settings,
     searched: _Searched,
 ) -> SolvedGraph:
-    graph_settings = GraphSettings(_graph_neighbors(view, settings))
+    graph_settings = GraphSettings(_graph_neighbors(features, settings))
     near = searched.near
     if factor is not None:
         radius = max(1, round(factor * base_radius(grid.mask, settings.radius)))
         graph_settings = replace(graph_settings, radius=radius)
-        near = pipeline.nearest_neighbors(view.points, grid, graph_settings)
-    graph = nearly_unweighted_graph(view.points, grid, near, graph_settings)
+        near = pipeline.nearest_neighbors(features.points, grid, graph_settings)
+    graph = nearly_unweighted_graph(features.points, grid, near, graph_settings)
     index = near.index
-    del near  # of a large image the distances are as much as all the rest
+    del near  # for a large image, the distances take as much memory as everything else
     values, vectors = pipeline.random_walk(graph, n_eigenpairs, TOLERANCE)
     return SolvedGraph(
-        view.name,
-        view.smoothed,
+        features.name,
+        features.smoothed,
         graph_settings.radius,
         values,
         vectors,
@@ -215,34 +222,35 @@ def _solve(
 def nearly_unweighted_graph(
     points: NDArray[np.float64], grid: Grid, near: Neighbors, settings: GraphSettings
 ) -> Graph:
-    """Graph whose weights are nearly equal: their scale is ten times the typical distance."""
+    """Graph with nearly equal weights: sigma is ten times the typical distance."""
     present = np.isfinite(near.d2)
     typical = float(np.sqrt(np.mean(near.d2, where=present))) if present.any() else 0.0
     sigma = WEIGHT_SCALE * typical if typical > 0 else 1.0
     return pipeline.neighbor_graph(near, points, grid, replace(settings, sigma=sigma))
 
 
-def _graph_neighbors(view: FeatureSet, settings: Settings) -> int:
-    return max(1, round(NEIGHBOR_SHARE[view.smoothed] * settings.n_neighbors))
+def _graph_neighbors(features: FeatureSet, settings: Settings) -> int:
+    return max(1, round(NEIGHBOR_SHARE[features.smoothed] * settings.n_neighbors))
 
 
-def _search(view: FeatureSet, settings: Settings, *, keep: bool) -> _Searched:
-    """Search the nearest spectra of the whole image, for densities and, to `keep`, for a graph.
+def _search(features: FeatureSet, settings: Settings, *, keep: bool) -> _Searched:
+    """Search the whole image for the nearest spectra, for two kinds of density.
 
-    Densities are the paper's, which sees near spectra only, and one that sees more.
+    "near" is the paper's density, from few nearest spectra. "wide" uses more of them. If `keep` is
+    true, the neighbours are kept for a graph.
     """
-    points, density_neighbors = view.points, settings.density_neighbors
-    k = _graph_neighbors(view, settings)
+    points, density_neighbors = features.points, settings.density_neighbors
+    k = _graph_neighbors(features, settings)
     index, d2 = global_neighbors(points, max(k, density_neighbors, DENSITY_NEIGHBORS))
     many = d2[:, :DENSITY_NEIGHBORS]
     mean = np.sqrt(many).mean(axis=1)
     floor = 1e-9 * float(mean.max()) or 1.0
     wide = 1 / np.maximum(mean, floor)
     wide /= wide.sum()
-    # Where all but a few pixels are equal, any bandwidth will do.
+    # If nearly all pixels are equal, the mean distance can be 0, and any bandwidth works.
     bandwidth = pipeline.automatic_bandwidth(points, MEAN_SAMPLE) or 1.0 / BANDWIDTH_SHARE
     near = d2[:, :density_neighbors]
-    # Noise can keep all spectra farther apart than the paper's bandwidth reaches.
+    # In noisy data, all distances can be much larger than the paper's bandwidth.
     while not np.exp(-near / bandwidth**2).sum() > 0:
         bandwidth *= 2
     kept = k if keep else 0
@@ -259,7 +267,7 @@ def _search(view: FeatureSet, settings: Settings, *, keep: bool) -> _Searched:
 def fine_labels(
     solution: Solution, grid: Grid, n_clusters: int, settings: Settings
 ) -> NDArray[np.int32]:
-    """Label the pixels of a run again, from up to three times as many modes, for queries."""
+    """Labels of the same run with up to three times as many modes, for active learning queries."""
     ascent = solution.ascent
     most = min(FINE * n_clusters, int(np.count_nonzero(ascent.mode_score > 0)))
     return _labels(ascent, most, grid, settings)
@@ -273,37 +281,37 @@ def _labels(ascent: Ascent, n_clusters: int, grid: Grid, settings: Settings) -> 
 def srdl_runs(
     solved: SolvedGraph, grid: Grid, n_clusters: int, settings: Settings
 ) -> Iterator[tuple[BaseClustering, Solution]]:
-    """SRDL runs on one graph that find `n_clusters`; those that cannot are left out."""
+    """SRDL runs on one graph. Runs with fewer than `n_clusters` modes are skipped."""
     for kind, density in solved.densities.items():
         for variant in _variants(settings):
-            extra, remains = variant
+            extra, decay = variant
             values, time, coordinates = _coordinates(solved, n_clusters, variant, settings)
             ascent = pipeline.ascend(coordinates, density)
             if np.count_nonzero(ascent.mode_score > 0) < n_clusters:
                 continue
             labels = _labels(ascent, n_clusters, grid, settings)
-            member = BaseClustering(
-                solved.view, solved.smoothed, solved.radius, kind, extra or 0, remains, labels
+            run = BaseClustering(
+                solved.features, solved.smoothed, solved.radius, kind, extra or 0, decay, labels
             )
-            yield member, Solution(ascent, values, time, solved.bandwidth, solved.neighbors)
+            yield run, Solution(ascent, values, time, solved.bandwidth, solved.neighbors)
 
 
 def spectral_run(
     solved: SolvedGraph, n_clusters: int, settings: Settings, seed: int
 ) -> BaseClustering | None:
-    """Cut one graph into clusters by K-means in diffusion coordinates, at the short time.
+    """Spectral clustering of one graph: K-means in diffusion coordinates, at the short time.
 
-    Modes are told by single pixels, and the more of them are wanted, the likelier one goes astray;
-    K-means looks at all pixels. None where there are fewer distinct places than clusters.
+    An SRDL mode is a single pixel: with many clusters, it is more likely that one of the modes is
+    an outlier. K-means uses all pixels. None if there are fewer distinct coordinates than clusters.
     """
     variant = _variants(settings)[0]
     _, _, coordinates = _coordinates(solved, n_clusters, variant, settings)
     labels = kmeans_labels(coordinates, n_clusters, seed)
     if len(np.unique(labels)) < n_clusters:
         return None
-    extra, remains = variant
+    extra, decay = variant
     return BaseClustering(
-        solved.view, solved.smoothed, solved.radius, None, extra or 0, remains, labels
+        solved.features, solved.smoothed, solved.radius, None, extra or 0, decay, labels
     )
 
 
@@ -311,25 +319,25 @@ def _coordinates(
     solved: SolvedGraph, n_clusters: int, variant: _Variant, settings: Settings
 ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
     """Eigenvalues used, time, and diffusion coordinates of one variant of the runs on a graph."""
-    extra, remains = variant
+    extra, decay = variant
     wanted = max(2, n_clusters) + extra if extra is not None else settings.n_eigenpairs
     m = min(int(wanted or 2), len(solved.eigenvalues))
     values = solved.eigenvalues[:m]
-    time = settings.time or time_for(values, remains or REMAINS[0])
+    time = settings.time or time_for(values, decay or DECAYS[0])
     coordinates = diffusion_coordinates(values, solved.eigenvectors[:, :m], time)
     return values, time, np.ascontiguousarray(coordinates)
 
 
 def _variants(settings: Settings) -> list[_Variant]:
-    """Runs on one graph and density; the first one is of the short time."""
-    remains: tuple[float | None, ...] = (None,) if settings.time is not None else REMAINS
+    """Variants of the runs on one graph with one density; the first has the short time."""
+    decays: tuple[float | None, ...] = (None,) if settings.time is not None else DECAYS
     if settings.n_eigenpairs is not None:
-        return [(None, left) for left in remains]
-    return [*((0, left) for left in remains), (EXTRA_EIGENPAIRS, remains[0])]
+        return [(None, decay) for decay in decays]
+    return [*((0, decay) for decay in decays), (EXTRA_EIGENPAIRS, decays[0])]
 
 
-def time_for(eigenvalues: NDArray[np.float64], remains: float) -> float:
-    """Time after which this part of the last eigenpair is left, whatever the size of the image.
+def time_for(eigenvalues: NDArray[np.float64], decay: float) -> float:
+    """Time t at which lambda^t of the last eigenvalue is `decay`, for images of any size.
 
     Examples
     --------
@@ -338,4 +346,4 @@ def time_for(eigenvalues: NDArray[np.float64], remains: float) -> float:
     34
     """
     last = float(np.clip(np.abs(eigenvalues[-1]), 1e-6, 1 - 1e-12))
-    return float(np.log(remains) / np.log(last))
+    return float(np.log(decay) / np.log(last))

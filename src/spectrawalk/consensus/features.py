@@ -1,8 +1,19 @@
-"""Several views of the same pixels: as measured, smoothed in space, and with the noise evened out.
+"""Feature sets: several representations of the same pixels.
 
-One run looks at one view. What all views agree on does not hang on how spectra were prepared. The
-view of contrasts evens out more than noise: what varies inside a field counts as little as it can,
-so that a faint difference between two fields weighs more than a strong one within them.
+The feature sets are the spectra, their minimum noise fraction (MNF) components (Green et al.,
+1988), both also smoothed in space, and within-field components. One run uses one feature set. What
+all feature sets agree on does not depend on how the spectra were prepared.
+
+MNF components scale the noise to variance 1 in every direction. Within-field components do the
+same with the variation inside fields (within-field whitening; compare linear discriminant
+analysis), so that a faint difference between two fields counts more than strong variation inside
+them.
+
+References
+----------
+A. A. Green, M. Berman, P. Switzer and M. D. Craig, "A transformation for ordering multispectral
+data in terms of image quality with implications for noise removal", IEEE Transactions on
+Geoscience and Remote Sensing 26, 1988.
 """
 
 from __future__ import annotations
@@ -14,84 +25,88 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 
 from spectrawalk.prepare.pixels import Pixels
+from spectrawalk.prepare.principal import principal_directions
 from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
 
 COORDINATES = 20
-"""Principal coordinates of a view: they hold what neighbours differ in, and searches are quick."""
+"""Coordinates of a feature set, at most. They hold the differences between neighbours, and
+searches stay fast."""
 
 MNF_COMPONENTS = 10
-"""Leading noise-whitened components that make a view, and contrasts where these are counted on."""
+"""Leading MNF components of a feature set, and within-field components where clusters are
+counted."""
 
 SMOOTHING = 3
-"""Width in pixels of the square over which a smoothed view takes the mean."""
+"""Side in pixels of the square over which a smoothed feature set takes the mean."""
 
 MOST_PAIRS = 200_000
-"""Pairs of pixels that a covariance is estimated from, at most."""
+"""Largest number of pairs of pixels from which a covariance is estimated."""
 
 LAGS = (3, 4, 5, 6)
-"""Pixels apart of the pairs that tell what varies inside a field and what changes between fields.
+"""Distances in pixels of the pairs whose differences estimate the variation inside fields.
 
-So far apart, the means over 3 x 3 around two pixels share none.
+At these distances, the 3 x 3 squares around two pixels do not overlap.
 """
 
 INSIDE = 0.75
-"""Share of such pairs, the most similar ones, that are taken to lie inside one field."""
+"""Share of these pairs, the most similar ones, that are assumed to lie inside one field."""
 
 CLIPPED = 1.0
-"""Percent of the pixels at either end whose value of a contrast is cut off.
+"""Percentage of the pixels at each end at which a within-field component is clipped.
 
-A single defective pixel can lie a hundred times farther out than any field.
+A single defective pixel can be a hundred times farther from the mean than any field.
 """
 
 INTERIOR = 0.6
-"""Share of the pixels, those in the most even surroundings, that lie inside fields for sure."""
+"""Share of the pixels, those with the least local variance, that are taken as inside fields."""
 
 BEYOND_CHANCE = 3.0
-"""Signal over noise is 1 in noise; it counts from 1 + this times the root of bands over pixels."""
+"""The largest signal-to-noise ratio must exceed 1 + this * sqrt(bands / pixels); in noise it is
+about 1."""
 
 DARKEST = 1 / 3
-"""Spectra shorter than this part of the median length are not scaled up to the length of others."""
+"""Spectra with a norm below this share of the median norm are not scaled to unit length."""
 
 
 class FeatureSet(NamedTuple):
-    """One way to look at the spectra."""
+    """One representation of the pixels."""
 
     name: str
     smoothed: bool
     points: NDArray[np.float64]
-    """Coordinates of each pixel, shape (n, at most 20); distances between them are spectral."""
+    """Features of each pixel, shape (n, at most 20)."""
 
 
 class FeatureSets(NamedTuple):
-    """All views of the same pixels."""
+    """All feature sets of the same pixels."""
 
     spectral: list[FeatureSet]
-    """Spectra and their noise-whitened components, plain and smoothed; the last has least noise."""
+    """Spectra and MNF components, each plain and smoothed. The last one has the least noise."""
     within_field: FeatureSet | None
-    """What fields differ in, most telling first; None without space, or with next to none."""
+    """Within-field components, largest ratio first; None for a table or a very small image."""
 
     @property
-    def even(self) -> list[FeatureSet]:
-        """Those in which noise is evened out; all, where there are no contrasts."""
+    def for_counting(self) -> list[FeatureSet]:
+        """MNF and within-field components; all spectral feature sets if the latter are missing."""
         if self.within_field is None:
             return self.spectral
-        whitened = [view for view in self.spectral if view.name == "mnf"]
-        return [*whitened, leading(self.within_field, MNF_COMPONENTS)]
+        mnf = [features for features in self.spectral if features.name == "mnf"]
+        return [*mnf, leading_components(self.within_field, MNF_COMPONENTS)]
 
 
 def feature_sets(pixels: Pixels) -> FeatureSets:
-    """FeatureSets of the pixels; a table, which has no space, has one only.
+    """Compute the feature sets of the pixels. A table has one only, because it has no space.
 
     Examples
     --------
     >>> from spectrawalk.datasets import make_scene
     >>> from spectrawalk.prepare.pixels import take_pixels
-    >>> views = feature_sets(take_pixels(make_scene((20, 20), n_bands=30)))
-    >>> [(view.name, view.smoothed) for view in views.spectral]
+    >>> sets = feature_sets(take_pixels(make_scene((20, 20), n_bands=30)))
+    >>> [(features.name, features.smoothed) for features in sets.spectral]
     [('spectra', False), ('spectra', True), ('mnf', False), ('mnf', True)]
-    >>> views.within_field.points.shape
+    >>> sets.within_field.points.shape
     (400, 20)
     """
     spectra, mask = pixels.spectra, pixels.grid.mask
@@ -111,40 +126,40 @@ def feature_sets(pixels: Pixels) -> FeatureSets:
         FeatureSet("mnf", True, local_mean(components, mask)),
     ]
     return FeatureSets(
-        [view for view in spectral if _differs(view)],
-        within_field if _differs(within_field) else None,
+        [features for features in spectral if _varies(features)],
+        within_field if _varies(within_field) else None,
     )
 
 
-def leading(view: FeatureSet, width: int) -> FeatureSet:
-    """Keep so many of a view's coordinates.
+def leading_components(features: FeatureSet, count: int) -> FeatureSet:
+    """Keep the first `count` components of a feature set.
 
     Examples
     --------
     >>> import numpy as np
-    >>> view = leading(FeatureSet("within-field", True, np.ones((5, 20))), 3)
-    >>> view.name, view.points.shape
+    >>> three = leading_components(FeatureSet("within-field", True, np.ones((5, 20))), 3)
+    >>> three.name, three.points.shape
     ('within-field 3', (5, 3))
     """
-    points = np.ascontiguousarray(view.points[:, :width])
-    return view._replace(name=f"{view.name} {points.shape[1]}", points=points)
+    points = np.ascontiguousarray(features.points[:, :count])
+    return features._replace(name=f"{features.name} {points.shape[1]}", points=points)
 
 
-def _differs(view: FeatureSet) -> bool:
-    """Whether any two pixels differ in it."""
-    return bool(np.ptp(view.points, axis=0).max(initial=0.0) > 0)
+def _varies(features: FeatureSet) -> bool:
+    """Whether any two pixels have different features."""
+    return bool(np.ptp(features.points, axis=0).max(initial=0.0) > 0)
 
 
 def keep_dark(unit: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shorten the spectra of unit length that were scaled up too far, and their noise with them.
+    """Scale the unit spectra of dark pixels down again, and their noise with them.
 
-    Water has a tenth of the light of land: made as long as the others, its spectra are mostly
-    noise, which whitening then takes for structure.
+    Water reflects about a tenth as much as land. Scaled to unit length, its spectra are mostly
+    noise, and MNF would treat this noise as signal.
 
     Parameters
     ----------
     unit, raw : ndarray of shape (n, bands)
-        Spectra of length 1, and as they were before.
+        Spectra scaled to unit length, and the same spectra before scaling.
 
     Examples
     --------
@@ -163,17 +178,16 @@ def keep_dark(unit: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np
 def principal_coordinates(
     X: NDArray[np.float64], *, overwrite: bool = False
 ) -> NDArray[np.float64]:
-    """Project centred spectra onto their leading principal directions, shape (n, at most 20)."""
+    """Leading principal components of the spectra, shape (n, at most 20)."""
     centred = np.subtract(X, X.mean(axis=0), out=X if overwrite else None)
     with one_thread():
-        _, directions = np.linalg.eigh(centred.T @ centred)
-        return np.ascontiguousarray(centred @ directions[:, : -COORDINATES - 1 : -1])
+        return centred @ principal_directions([centred], COORDINATES)
 
 
 def local_mean(
     X: NDArray[np.float64], mask: NDArray[np.bool_], width: int = SMOOTHING
 ) -> NDArray[np.float64]:
-    """Mean over the valid pixels of a square around each one, shape (n, values).
+    """Mean over the valid pixels in a square around each pixel, shape (n, bands).
 
     Examples
     --------
@@ -195,22 +209,23 @@ def local_mean(
 def mnf_components(
     X: NDArray[np.float64], mask: NDArray[np.bool_], *, robust: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Components in the order of signal over noise (minimum noise fraction), noise of variance 1.
+    """Minimum noise fraction (MNF) components, with noise of variance 1 (Green et al., 1988).
 
-    The noise is what neighbouring pixels differ in.
+    They are in decreasing order of their signal-to-noise ratio. The noise covariance is estimated
+    from the differences between neighbouring pixels.
 
     Parameters
     ----------
     X : ndarray of shape (n, bands)
     mask : ndarray of bool, shape (rows, cols)
     robust : bool
-        Whether to leave out the larger half of the differences, which may be edges.
+        Whether to exclude the larger half of the differences, which may be across edges.
 
     Returns
     -------
     components : ndarray of shape (n, at most 20)
     ratios : ndarray of shape (at most bands,)
-        Variance of each component; without signal all are near 1, if `robust` is off.
+        Variance of each component. If `robust` is false, they are near 1 in pure noise.
     """
     difference = differences(X, mask, 1, MOST_PAIRS)
     if robust and len(difference) > 1:
@@ -221,10 +236,10 @@ def mnf_components(
         return _components(centred, centred.T @ centred / len(X), noise, len(difference))
 
 
-def neighbors_are_alike(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> bool:
-    """Whether neighbouring pixels are more alike than others are, beyond chance.
+def is_spatially_correlated(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> bool:
+    """Whether neighbouring pixels are more similar than others, by more than chance.
 
-    True also where too few pixels have a neighbour to tell.
+    Also true if too few pixels have a neighbour to decide.
 
     Parameters
     ----------
@@ -236,10 +251,10 @@ def neighbors_are_alike(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> bool
     >>> import numpy as np
     >>> noise = np.random.default_rng(0).normal(size=(30, 30, 4))
     >>> mask = np.ones((30, 30), dtype=bool)
-    >>> neighbors_are_alike(noise.reshape(-1, 4), mask)
+    >>> is_spatially_correlated(noise.reshape(-1, 4), mask)
     False
     >>> noise[:, :10] += 1
-    >>> neighbors_are_alike(noise.reshape(-1, 4), mask)
+    >>> is_spatially_correlated(noise.reshape(-1, 4), mask)
     True
     """
     n, n_bands = X.shape
@@ -250,10 +265,11 @@ def neighbors_are_alike(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> bool
     return bool(ratios[0] > 1 + BEYOND_CHANCE * np.sqrt(n_bands / min(n, MOST_PAIRS)))
 
 
-def interior(view: FeatureSet, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Pixels in the most even surroundings of a smoothed view; of a table all.
+def interior(features: FeatureSet, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Pixels with the least local variance in a smoothed feature set; all pixels of a table.
 
-    Smoothed, the edge between two fields is a strip of mixtures, which looks like a field itself.
+    Smoothing turns the edge between two fields into a strip of mixed spectra, which looks like a
+    field of its own.
 
     Examples
     --------
@@ -264,20 +280,22 @@ def interior(view: FeatureSet, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
     [0, 1, 2, 3, 6, 7, 8, 9]
     """
     if mask.ndim == 1:
-        return np.arange(len(view.points))
-    squares = local_mean(np.square(view.points), mask)
-    unevenness = (squares - np.square(local_mean(view.points, mask))).sum(axis=1)
-    return np.flatnonzero(unevenness <= np.quantile(unevenness, INTERIOR))
+        return np.arange(len(features.points))
+    squares = local_mean(np.square(features.points), mask)
+    variance = (squares - np.square(local_mean(features.points, mask))).sum(axis=1)
+    return np.flatnonzero(variance <= np.quantile(variance, INTERIOR))
 
 
 def within_field_components(
     X: NDArray[np.float64], mask: NDArray[np.bool_], *, overwrite: bool = False
 ) -> NDArray[np.float64]:
-    """Components in the order of what changes between fields over what varies inside them.
+    """Within-field components: MNF with lagged differences in place of the noise.
 
-    Pixels a few steps apart mostly lie in one field. What the more similar pairs of them differ in
-    is evened out to variance 1; in the order counts what all pairs have in common (their
-    covariance), to which a lone defective pixel adds nothing.
+    Pixels a few steps apart mostly lie in one field. The covariance of the differences between
+    them, for the more similar pairs, estimates the variation inside fields. It is scaled to
+    variance 1 (within-field whitening; compare linear discriminant analysis). The components are in
+    decreasing order of their covariance at these lags, to which a single defective pixel adds
+    nothing.
 
     Parameters
     ----------
@@ -290,13 +308,13 @@ def within_field_components(
     Returns
     -------
     ndarray of shape (n, at most 20)
-        No column where no two pixels lie so far apart; those in which nothing differs are left out.
+        Constant columns are excluded. There is no column if no two pixels are so far apart.
 
     Examples
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> field = np.repeat([0, 1], 20)  # left and right: faint beside what varies inside them
+    >>> field = np.repeat([0, 1], 20)  # left and right, fainter than the variation inside
     >>> X = rng.normal(0, [5.0, 0.1], size=(30, 40, 2)) + np.stack([0 * field, field], axis=1)
     >>> leading = within_field_components(X.reshape(-1, 2), np.ones((30, 40), dtype=bool))[:, 0]
     >>> bool(abs(np.corrcoef(leading, np.tile(field, 30))[0, 1]) > 0.9)
@@ -329,14 +347,15 @@ def _components(
     noise: NDArray[np.float64],
     n_differences: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Project onto directions in the order of signal over noise, and the ratios themselves.
+    """Components in decreasing order of the ratio of signal to noise, and these ratios.
 
-    `noise` is an estimate from that many differences.
+    `signal` and `noise` are covariance matrices; `noise` is estimated from `n_differences`
+    differences.
     """
     n_bands = centred.shape[1]
-    # With few pixels the covariance is uncertain: lean on its diagonal.
-    lean = n_bands / (n_bands + n_differences)
-    noise = (1 - lean) * noise + lean * np.diag(np.diag(noise))
+    # With few pixels the covariance is uncertain: shrink it towards its diagonal.
+    shrinkage = n_bands / (n_bands + n_differences)
+    noise = (1 - shrinkage) * noise + shrinkage * np.diag(np.diag(noise))
     floor = 1e-6 * max(float(np.trace(noise)), float(centred.var())) / n_bands
     if floor == 0:
         return np.zeros((len(centred), 1)), np.zeros(1)
@@ -348,7 +367,7 @@ def _components(
 
 
 def _most_similar(difference: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """Leave out the largest of some differences, which may cross an edge."""
+    """Keep this share of the differences, the smallest; the largest may be across edges."""
     size = np.square(difference).sum(axis=1)
     return difference[size <= np.quantile(size, share)]
 
@@ -356,9 +375,9 @@ def _most_similar(difference: NDArray[np.float64], share: float) -> NDArray[np.f
 def differences(
     X: NDArray[np.float64], mask: NDArray[np.bool_], lag: int, most: int
 ) -> NDArray[np.float64]:
-    """Differences between valid pixels so many rows or columns apart, shape (pairs, bands).
+    """Differences between valid pixels `lag` rows or columns apart, shape (pairs, bands).
 
-    Of very many pairs, some drawn evenly over the image: the covariance needs no more.
+    If there are more than `most` pairs, a sample that is spread evenly over the image.
     """
     number = number_pixels(mask)
     pairs = [

@@ -1,8 +1,15 @@
-"""Clouds: clusterings of the spectra without a graph, plain and with a say of the neighbours.
+"""K-means runs: clusterings of the spectra without a graph, plain and with spatial smoothing.
 
-Where classes are compact clouds of spectra, scattered over the image in many patches, K-means finds
-them and walks in windows do not. K-means alone is blind to space: a pixel's neighbours get a vote,
-from a weak one to a strong one.
+If the classes are compact groups of spectra, scattered over the image in many patches, K-means
+finds them, and SRDL runs with a spatial window do not. K-means alone ignores space. A hidden Markov
+random field (Zhang et al., 2001) adds the influence of the neighbouring pixels, from weak to
+strong.
+
+References
+----------
+Y. Zhang, M. Brady and S. Smith, "Segmentation of brain MR images through a hidden Markov random
+field model and the expectation-maximization algorithm", IEEE Transactions on Medical Imaging 20,
+2001.
 """
 
 from __future__ import annotations
@@ -20,41 +27,45 @@ from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
 
 STRENGTHS = (1.0, 2.0, 4.0)
-"""Say of a neighbour, from weak to strong: log-odds that its membership adds."""
+"""Strengths of the Markov random field: log-odds that the membership of one neighbour adds."""
 
 SAMPLE = 10_000
-"""Pixels, drawn evenly over the image, that the means are fitted on."""
+"""Largest number of pixels, spread evenly over the image, on which the means are fitted."""
 
-_MOST_STEPS = 25
-_SETTLED = 1e-3
-"""Share of the pixels that may still change their cluster in the last step."""
+_MAX_ITER = 25
+"""Largest number of iterations of the Markov random field."""
+
+_CONVERGED = 1e-3
+"""It has converged when at most this share of the pixels changes its cluster."""
 
 
 def kmeans_runs(
-    views: list[FeatureSet], mask: NDArray[np.bool_], n_clusters: int, seed: int
+    sets: list[FeatureSet], mask: NDArray[np.bool_], n_clusters: int, seed: int
 ) -> Iterator[NDArray[np.int32]]:
-    """Labels by K-means in every view, and from there with neighbours in the view not smoothed.
+    """Labels by K-means on each feature set, then with a Markov random field of each strength.
 
-    A view that is only there smoothed is taken as it is.
+    The Markov random field starts from the labels of K-means and uses the plain version of the
+    feature set, or the smoothed one if there is no plain version.
     """
-    plain = {view.name: view.points for view in views if not view.smoothed}
-    for view in views:
-        labels = kmeans_labels(view.points, n_clusters, seed)
+    plain = {features.name: features.points for features in sets if not features.smoothed}
+    for features in sets:
+        labels = kmeans_labels(features.points, n_clusters, seed)
         yield labels
         for strength in STRENGTHS:
-            yield spatial_kmeans(plain.get(view.name, view.points), mask, labels, strength)
+            points = plain.get(features.name, features.points)
+            yield spatial_kmeans(points, mask, labels, strength)
 
 
 def kmeans_labels(
     points: NDArray[np.float64], n_clusters: int, seed: int, starts: int = 10
 ) -> NDArray[np.int32]:
-    """Labels by K-means, whose means are fitted on a sample of a large image."""
-    from sklearn.cluster import KMeans  # slow to load: only this mode waits for it
+    """Labels by K-means. For a large image, the means are fitted on a sample of the pixels."""
+    from sklearn.cluster import KMeans  # slow to import, and only needed here
     from sklearn.exceptions import ConvergenceWarning
 
     sample = points[draw_pixels(len(points), SAMPLE, seed)]
     with one_thread(openmp=True), warnings.catch_warnings():
-        # Fewer distinct points than clusters; who needs all clusters counts them.
+        # There are fewer distinct points than clusters. Callers that need all clusters check.
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(n_clusters, n_init=starts, random_state=seed).fit(sample)
         return found.predict(points).astype(np.int32)
@@ -66,22 +77,23 @@ def spatial_kmeans(
     labels: NDArray[np.int32],
     strength: float,
 ) -> NDArray[np.int32]:
-    """K-means in which the eight neighbours of a pixel have a say: a hidden Markov random field.
+    """K-means with a hidden Markov random field on the eight neighbours of each pixel.
 
-    A pixel's membership in a cluster is proportional to exp(-d^2 / 2 s^2 + strength * v), with the
-    distance d to the cluster's mean, the spread s inside clusters, and the votes v of its
-    neighbours: the sum of their memberships, each over its distance. Means, spread and memberships
-    are worked out in turn.
+    The membership of a pixel in a cluster is proportional to exp(-d^2 / 2 s^2 + strength * v). Here
+    d is the distance to the cluster mean, s^2 is the variance inside clusters, and v is the sum of
+    the memberships of the neighbours, each divided by its distance in pixels. Means, variance and
+    memberships are updated in turn by expectation maximisation. (Zhang et al., 2001, use the labels
+    of the neighbours in place of their memberships.)
 
     Parameters
     ----------
     points : ndarray of shape (n, m)
     mask : ndarray of bool, shape (rows, cols)
-        Where they lie.
+        Valid pixels of the image.
     labels : ndarray of int, shape (n,)
-        Where to start.
+        Labels to start from.
     strength : float
-        Say of a neighbour; 0 for none.
+        Influence of a neighbour; 0 for none.
 
     Examples
     --------
@@ -100,19 +112,19 @@ def spatial_kmeans(
     neighbors = _neighbors(mask)
     with one_thread():
         total = points.T @ points
-        for _ in range(_MOST_STEPS):
+        for _ in range(_MAX_ITER):
             size = np.maximum(membership.sum(axis=0), 1e-9)
             means = (membership.T @ points) / size[:, None]
             d2 = np.maximum(squares - 2 * points @ means.T + np.square(means).sum(axis=1), 0)
             scatter = (total - (means.T * size) @ means) / len(points)
-            # As wide as in the directions that hold the scatter, not in all those that hold little.
-            spread = np.square(scatter).sum() / max(float(np.trace(scatter)), 1e-300)
-            score = strength * (neighbors @ membership) - d2 / max(2 * spread, 1e-300)
+            # The mean variance, weighted by itself: directions with little variance count little.
+            variance = np.square(scatter).sum() / max(float(np.trace(scatter)), 1e-300)
+            score = strength * (neighbors @ membership) - d2 / max(2 * variance, 1e-300)
             score -= score.max(axis=1, keepdims=True)
             membership = np.exp(score)
             membership /= membership.sum(axis=1, keepdims=True)
             before, labels = labels, membership.argmax(axis=1).astype(np.int32)
-            if np.count_nonzero(labels != before) <= _SETTLED * len(points):
+            if np.count_nonzero(labels != before) <= _CONVERGED * len(points):
                 break
     return labels
 

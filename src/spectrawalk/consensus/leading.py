@@ -1,15 +1,17 @@
-"""Which runs to trust, by what can be seen without labels: how sure their consensus is.
+"""Which kind of run leads the consensus, decided without labels from the runs' own confidence.
 
-Three kinds of runs are at hand: walks, whose clusters are those of modes; cuts of the same graphs,
-by K-means in diffusion coordinates; and clouds, by K-means of spectra with a say of the neighbours.
+There are three kinds of runs: SRDL runs; spectral clustering runs (K-means in diffusion
+coordinates) on the same graphs; and K-means runs with a Markov random field, without a graph.
 
-Where spectra fall into compact clouds, K-means finds them in every view alike, while walks inside
-spatial windows may tie unlike neighbours together; elsewhere it is the other way round. Clouds lead
-if their runs are sure enough of them, the more so the less sure walks are, and walks if they are
-not; in between, where neither is to be believed alone, all kinds vote. In place of walks cuts lead
-where many clusters are wanted. A kind that does not lead keeps a small vote on which groups belong
-together: walks cannot tell for sure that two fields far apart are of one kind, and clouds of the
-same contrasts can.
+If the spectra form compact clusters, K-means finds the same ones in every feature set, and SRDL
+runs with a spatial window may connect neighbours of different kinds. For other data SRDL runs are
+better. So K-means runs lead if their mean confidence is high, both by itself and compared with that
+of SRDL runs. SRDL runs lead if it is low. In between, all kinds of runs are combined. From seven
+clusters on, spectral clustering runs lead in place of SRDL runs.
+
+Runs that do not lead keep a small weight where groups are merged into clusters. SRDL runs can
+hardly find out that two distant fields are of one kind. K-means runs on the same within-field
+components can.
 """
 
 from __future__ import annotations
@@ -20,79 +22,94 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.consensus.coassociation import consensus_of
-from spectrawalk.consensus.ensemble import REMAINS, BaseClustering
+from spectrawalk.consensus.ensemble import DECAYS, BaseClustering
 
-UNSURE = 0.7
-"""Clouds vote if their mean confidence and half of what it is above that of walks are this..."""
+KMEANS_JOINS = 0.7
+"""K-means runs join the others if their score reaches this value...
 
-SURE = 0.9
-"""...and lead from here on."""
+The score is their mean confidence, plus half of its difference from that of SRDL runs.
+"""
 
-MANY = 7
-"""Clusters from which on cuts lead in place of walks."""
+KMEANS_LEADS = 0.9
+"""...and lead alone from this value on."""
+
+MANY_CLUSTERS = 7
+"""Number of clusters from which on spectral clustering runs lead in place of SRDL runs."""
 
 
 class Leading(NamedTuple):
-    """Labels of the runs that lead, and of those that vote beside them."""
+    """The runs that lead the consensus, and the secondary runs."""
 
     leading: list[NDArray[np.int32]]
-    beside: list[NDArray[np.int32]]
-    members: list[BaseClustering]
-    """Runs on graphs that the labels hang on: those that lead, and others of their kind."""
+    """Labels of the leading runs."""
+    secondary: list[NDArray[np.int32]]
+    """Labels of the runs with a small weight."""
+    graph_runs: list[BaseClustering]
+    """SRDL or spectral clustering runs that the labels depend on: the leading runs and others of
+    their kind. They measure the sensitivity to parameters."""
     remark: str
-    """For the user, if those that lead are not walks alone."""
+    """Text for the user; empty if SRDL runs lead alone."""
 
 
 def leading_runs(
-    members: list[BaseClustering],
-    clouds: list[NDArray[np.int32]],
+    graph_runs: list[BaseClustering],
+    kmeans_runs: list[NDArray[np.int32]],
     within_field_runs: list[NDArray[np.int32]],
     n_clusters: int,
 ) -> Leading:
-    """Tell which kind of runs leads, or that all do; of clouds there may be none.
+    """Choose the kind of runs that leads, or all kinds.
 
-    Those in the view of contrasts, if there are any, vote beside walks and cuts, which look at the
-    same.
+    Parameters
+    ----------
+    graph_runs : list of BaseClustering
+        SRDL and spectral clustering runs.
+    kmeans_runs : list of ndarray of int, shape (n,)
+        Labels of K-means runs; may be empty.
+    within_field_runs : list of ndarray of int, shape (n,)
+        Labels of K-means runs on within-field components. If there are any, they are the secondary
+        runs of SRDL and spectral clustering runs, which use the same components.
+    n_clusters : int
     """
-    walks = [member for member in members if member.density is not None]
-    cuts = [member for member in members if member.density is None]
-    # M = K serves better than M = K + 2, whose runs tell how fragile the labels are.
-    modest = [walk for walk in walks if walk.extra_eigenpairs == 0] or walks
-    on_graphs, hang_on, remark = modest, walks, ""
-    if n_clusters >= MANY and len(cuts) > 1:  # one alone, as of a table, would seem to be sure
-        on_graphs, hang_on = cuts, cuts
+    srdl = [run for run in graph_runs if run.density is not None]
+    spectral = [run for run in graph_runs if run.density is None]
+    # M = K gives better labels than M = K + 2. The latter runs only measure the sensitivity to M.
+    fewest = [run for run in srdl if run.extra_eigenpairs == 0] or srdl
+    chosen, same_kind, remark = fewest, srdl, ""
+    if n_clusters >= MANY_CLUSTERS and len(spectral) > 1:  # one run always agrees with itself
+        chosen, same_kind = spectral, spectral
         remark = (
-            f"with {MANY} clusters or more some modes tend to be outliers: the labels are what "
-            "runs of K-means in diffusion coordinates agree on"
+            f"with {MANY_CLUSTERS} clusters or more, some SRDL modes are often outliers; the "
+            "labels are the consensus of spectral clustering runs (K-means in diffusion "
+            "coordinates)"
         )
-    leading = _labels(on_graphs)
-    if not clouds:
-        return Leading(leading, [], hang_on, remark)
-    sure_walks, sure_clouds = (
+    leading = _labels(chosen)
+    if not kmeans_runs:
+        return Leading(leading, [], same_kind, remark)
+    srdl_confidence, kmeans_confidence = (
         float(consensus_of(runs, n_clusters).confidence.mean())
-        for runs in (_labels(modest), clouds)
+        for runs in (_labels(fewest), kmeans_runs)
     )
-    weight = sure_clouds + (sure_clouds - sure_walks) / 2
-    if weight < UNSURE:
-        return Leading(leading, within_field_runs or clouds, hang_on, remark)
-    found = f"(mean confidence {sure_clouds:.2f}; of walks {sure_walks:.2f})"
-    if weight < SURE:
-        short = [walk for walk in modest if walk.remains != REMAINS[-1]]
+    score = kmeans_confidence + (kmeans_confidence - srdl_confidence) / 2
+    if score < KMEANS_JOINS:
+        return Leading(leading, within_field_runs or kmeans_runs, same_kind, remark)
+    found = f"(mean confidence {kmeans_confidence:.2f}; SRDL runs {srdl_confidence:.2f})"
+    if score < KMEANS_LEADS:
+        short = [run for run in fewest if run.decay != DECAYS[-1]]
         return Leading(
-            [*_labels(short), *_labels(cuts), *clouds, *within_field_runs],
+            [*_labels(short), *_labels(spectral), *kmeans_runs, *within_field_runs],
             [],
-            members,
-            f"spectra fall into clouds to some degree {found}: the labels are what walks and "
-            "K-means, in diffusion coordinates and with a say of each pixel's neighbours, agree on",
+            graph_runs,
+            f"K-means runs agree to some degree {found}; the labels are the consensus of SRDL, "
+            "spectral clustering and K-means runs",
         )
     return Leading(
-        clouds,
-        _labels(modest),
+        kmeans_runs,
+        _labels(fewest),
         [],
-        f"spectra fall into compact clouds: runs of K-means agree on them {found}, and the labels "
-        "are those of K-means with a say of each pixel's neighbours",
+        f"K-means runs agree well {found}; the labels are the consensus of K-means runs with a "
+        "Markov random field, instead of SRDL runs",
     )
 
 
-def _labels(members: list[BaseClustering]) -> list[NDArray[np.int32]]:
-    return [member.labels for member in members]
+def _labels(runs: list[BaseClustering]) -> list[NDArray[np.int32]]:
+    return [run.labels for run in runs]

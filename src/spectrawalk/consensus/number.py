@@ -1,9 +1,11 @@
-"""How many clusters there are, and whether there are any: what two kinds of evidence speak for.
+"""Estimate of the number of clusters, and whether there are any clusters, from two measures.
 
-With the right number of clusters, K-means finds the same ones in noise-whitened spectra, plain and
-smoothed, and in the contrasts between fields; with a wrong one it splits or merges differently in
-each. In noise nothing stays the same, whatever the number. And a walk on contrasts leaves clusters
-slowly, but mixes quickly inside them: with K of them there is a gap behind the K-th eigenvalue.
+The first measure is stability. With the right number of clusters, K-means finds the same clusters
+in plain and smoothed MNF components and in within-field components. With a wrong number it splits
+and merges differently in each. In noise the clusters never agree.
+
+The second measure is the eigengap. A random walk on within-field components leaves a cluster
+slowly, but mixes quickly inside it. With K clusters there is a gap after the K-th eigenvalue.
 """
 
 from __future__ import annotations
@@ -23,89 +25,90 @@ from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl import pipeline
 
 LEAST_STABILITY = 0.2
-"""Agreement (adjusted Rand index) below which there is no clear structure."""
+"""Smallest agreement (adjusted Rand index) of clear structure."""
 
 AS_GOOD = 0.9
-"""Of the numbers whose support is this part of the best one's, the largest is taken: a map of too
-few clusters joins what is not alike."""
+"""The estimate is the largest number with at least this share of the highest support. A map with
+too few clusters merges classes that differ."""
 
 NEARLY_BEST = 0.8
-"""Numbers whose support is this part of the best one's are possible as well."""
+"""Numbers with at least this share of the highest support are reported as possible."""
 
 NEIGHBORS = 50
-"""Neighbours in the graph whose eigenvalues are looked at..."""
+"""Neighbours of a pixel in the graph of which the eigengaps are computed..."""
 
 NEIGHBOR_SHARE = 1 / 6
-"""...and at most this share of its pixels: those of another cluster would be among them."""
+"""...but at most this share of its pixels, so that few neighbours are from another cluster."""
 
-CLEAR_GAP = 3.0
-"""A gap speaks no louder than this: larger ones are of parts that hardly hang together at all."""
+LARGEST_GAP = 3.0
+"""Larger eigengaps count as this one. They occur where the graph is almost disconnected."""
 
 LEAST_RATE = 1e-6
-"""Rates at which a walk leaves a cluster are not told apart below this."""
+"""Smallest value of 1 - lambda; smaller ones are set to it."""
 
 LARGEST_NUMBER = 12
-"""Numbers above this are not tried: agreement cannot tell them apart."""
+"""Largest number of clusters tried. The agreement does not distinguish larger ones."""
 
 FINER = 3.0
-"""Agreement on the largest number tried, in units of what parts made by chance would give, above
-which clusters have parts of their own. From five clusters on none is so high."""
+"""There is finer structure if the agreement with the largest number tried is this many times the
+agreement by chance. From five clusters on this is impossible."""
 
-TIGHT = 0.7
-"""Scatter inside clusters, in units of that in noise cut into as many, below which they are clear
-even where neighbours are not alike."""
+COMPACT = 0.7
+"""Without spatial correlation, the variance inside clusters must be at most this share of the same
+variance in noise."""
 
 SAMPLE = 5_000
-"""Pixels on which views are compared, drawn evenly over the image; of a small image all."""
+"""Largest number of pixels, spread evenly over the image, on which feature sets are compared."""
 
 NO_STRUCTURE = "no clear structure"
 
 
 class Evidence(NamedTuple):
-    """The number of clusters, and what speaks for it."""
+    """Estimated number of clusters, and the measures behind it."""
 
     n_clusters: int
-    """The most likely number, which is the largest of those that are as good; 1 where there is no
-    clear structure."""
+    """The estimate; 1 if there is no clear structure."""
     verdict: str
-    """In words: "6, clear", "between 5 and 8, 6 most likely", "no clear structure"."""
+    """The estimate in words: "6, clear", "between 5 and 8, 6 most likely", "no clear structure"."""
     stability: dict[int, float]
-    """Agreement from view to view with each number of clusters, 1 at best."""
+    """Agreement between feature sets (adjusted Rand index) for each number of clusters."""
     gaps: dict[int, float]
-    """How much faster a walk mixes inside as many clusters than between them, 1 at least; none
-    where there is no clear structure."""
+    """Eigengap for each number of clusters, at least 1: how many times faster a random walk mixes
+    inside the clusters than it leaves them. Empty if there is no clear structure."""
 
     @property
     def support(self) -> dict[int, float]:
-        """What speaks for each number: agreement times gap, and more for more to agree on."""
+        """Support for each number K: agreement times eigengap times sqrt(log K)."""
         return {
-            k: max(agreed, 0.0) * min(self.gaps.get(k, 1.0), CLEAR_GAP) * float(np.sqrt(np.log(k)))
+            k: max(agreed, 0.0)
+            * min(self.gaps.get(k, 1.0), LARGEST_GAP)
+            * float(np.sqrt(np.log(k)))
             for k, agreed in self.stability.items()
         }
 
 
 def count_clusters(
-    views: list[FeatureSet],
+    sets: list[FeatureSet],
     inside: NDArray[np.intp],
     max_clusters: int,
     seed: int = 0,
-    doubted: FeatureSet | None = None,
+    noise_check: FeatureSet | None = None,
 ) -> Evidence:
-    """Estimate the number of clusters from how well views agree on them, and from eigenvalues.
+    """Estimate the number of clusters from the agreement of feature sets and from eigengaps.
 
     Parameters
     ----------
-    views : list of FeatureSet
-        Even ones, as from :func:`spectrawalk.consensus.features.feature_sets`. A single one, of a
-        table, is compared with every second of its coordinates.
+    sets : list of FeatureSet
+        As from :attr:`spectrawalk.consensus.features.FeatureSets.for_counting`. A single one, of a
+        table, is compared with every second of its own components.
     inside : ndarray of int
-        Pixels of the last view that the walk is on, as from
+        Pixels of the last feature set on which the eigengaps are computed, as from
         :func:`spectrawalk.consensus.features.interior`.
     max_clusters : int
     seed : int
-    doubted : FeatureSet, optional
-        Spectra as they are, where neighbouring pixels are no more alike than others, so that the
-        image may be all noise: clusters must then be tight.
+    noise_check : FeatureSet, optional
+        Plain spectra of an image without spatial correlation, which may be pure noise. If given,
+        the clusters must be compact in this feature set.
 
     Examples
     --------
@@ -115,36 +118,37 @@ def count_clusters(
     >>> from spectrawalk.prepare.scaling import normalize_spectra
     >>> pixels = take_pixels(make_scene((40, 40), n_classes=3, random_state=1))
     >>> unit = Pixels(normalize_spectra(pixels.spectra, "pixel"), pixels.grid)
-    >>> views = feature_sets(unit).even
-    >>> count_clusters(views, interior(views[-1], pixels.grid.mask), 8).n_clusters
+    >>> sets = feature_sets(unit).for_counting
+    >>> count_clusters(sets, interior(sets[-1], pixels.grid.mask), 8).n_clusters
     3
     """
-    drawn = draw_pixels(len(views[0].points), SAMPLE, seed)
-    samples = [view._replace(points=view.points[drawn]) for view in views]
+    drawn = draw_pixels(len(sets[0].points), SAMPLE, seed)
+    samples = [features._replace(points=features.points[drawn]) for features in sets]
     if len(samples) == 1:
         samples.append(samples[0]._replace(points=samples[0].points[:, ::2]))
     largest = min(max_clusters, LARGEST_NUMBER, len(samples[0].points) - 1)
     found = {
         k: _stability(samples, k, seed) for k in progress.track("count", range(2, largest + 1))
     }
-    stability = {k: (every + like) / 2 for k, (every, like) in found.items()}
+    stability = {k: (every + same) / 2 for k, (every, same) in found.items()}
     nothing = Evidence(1, NO_STRUCTURE, stability, {})
     if max((every for every, _ in found.values()), default=0.0) < LEAST_STABILITY:
         return nothing
-    features = inside[draw_pixels(len(inside), SAMPLE, seed)]
-    evidence = nothing._replace(gaps=_gaps(views[-1].points[features], largest))
-    number, verdict = _judge(evidence.support)
-    # FeatureSets of few bands are nearly the same, and agree on how to cut noise, too.
-    if doubted and _scatter_beside_noise(doubted.points[drawn], number, seed) > TIGHT:
+    interior = inside[draw_pixels(len(inside), SAMPLE, seed)]
+    evidence = nothing._replace(gaps=_eigengaps(sets[-1].points[interior], largest))
+    number, verdict = _choose(evidence.support)
+    # With few bands the feature sets are nearly the same, so that they agree in noise too.
+    if noise_check and _relative_scatter(noise_check.points[drawn], number, seed) > COMPACT:
         return nothing
     return evidence._replace(n_clusters=number, verdict=verdict)
 
 
 def finer_structure(evidence: Evidence) -> str:
-    """Say that there are more clusters to be told apart than were found; nothing, if not so.
+    """Warning that there is finer structure than the estimated clusters; empty if there is none.
 
-    Few clusters are found again more easily than many, so that two may be most likely where many
-    are there. K clusters of equal size, split by chance into k parts, agree to (K - 1) / (k - 1).
+    A few large clusters are more stable than many small ones, so the estimate can be 2 where there
+    are many. K clusters of equal size, split at random into k parts, have an adjusted Rand index of
+    (K - 1) / (k - 1).
 
     Examples
     --------
@@ -161,31 +165,35 @@ def finer_structure(evidence: Evidence) -> str:
     if found < FINER * chance:
         return ""
     return (
-        f"there is finer structure than {evidence.n_clusters} clusters: views agree on {largest} "
-        f"to {found:.2f}, where parts made by chance would to {chance:.2f} (adjusted Rand index); "
-        "ask for more clusters to see it"
+        f"there is finer structure than {evidence.n_clusters} clusters: feature sets agree on "
+        f"{largest} clusters to {found:.2f}, and a random split gives {chance:.2f} (adjusted Rand "
+        "index); ask for more clusters to see it"
     )
 
 
 def _stability(samples: list[FeatureSet], n_clusters: int, seed: int) -> tuple[float, float]:
-    """Mean agreement over all pairs of views, and over those of like smoothing.
+    """Mean agreement over all pairs of feature sets, and over the pairs with the same smoothing.
 
-    Feature sets of like smoothing tell best how many clusters there are, but nothing of whether
-    there are any: with few bands they are nearly the same, and in noise agree as well.
+    The pairs with the same smoothing give the better estimate of the number of clusters. They do
+    not show whether there are any: with few bands they are nearly the same, so that they agree in
+    noise too.
     """
-    from sklearn.metrics import adjusted_rand_score  # slow to load: only this mode waits for it
+    from sklearn.metrics import adjusted_rand_score  # slow to import, and only needed here
 
-    runs = [(view, kmeans_labels(view.points, n_clusters, seed, starts=3)) for view in samples]
-    every, like = [], []
+    runs = [
+        (features, kmeans_labels(features.points, n_clusters, seed, starts=3))
+        for features in samples
+    ]
+    every, same = [], []
     for (one, first), (other, second) in combinations(runs, 2):
         every.append(adjusted_rand_score(first, second))
         if one.smoothed == other.smoothed:
-            like.append(every[-1])
-    return float(np.mean(every)), float(np.mean(like or every))
+            same.append(every[-1])
+    return float(np.mean(every)), float(np.mean(same or every))
 
 
-def _scatter_beside_noise(points: NDArray[np.float64], n_clusters: int, seed: int) -> float:
-    """Scatter inside clusters in units of what noise of the same spread in each coordinate has."""
+def _relative_scatter(points: NDArray[np.float64], n_clusters: int, seed: int) -> float:
+    """Variance inside K-means clusters, divided by that of noise with the same variances."""
     noise = np.random.default_rng(seed).normal(size=points.shape) * points.std(axis=0)
 
     def scatter(values: NDArray[np.float64]) -> float:
@@ -200,11 +208,11 @@ def _scatter_beside_noise(points: NDArray[np.float64], n_clusters: int, seed: in
     return scatter(points) / max(scatter(noise), 1e-300)
 
 
-def _gaps(points: NDArray[np.float64], largest: int) -> dict[int, float]:
-    """Ratio of the rates 1 - lambda behind and at the k-th eigenvalue, for each number k.
+def _eigengaps(points: NDArray[np.float64], largest: int) -> dict[int, float]:
+    """Ratio (1 - lambda_(k + 1)) / (1 - lambda_k) for each number of clusters k.
 
-    1 - lambda_k is the rate at which a walk leaves the k clusters that are left most slowly, and
-    1 - lambda_(k + 1) that at which it mixes inside them.
+    1 - lambda_k is the rate at which a random walk leaves the k most separate clusters, and
+    1 - lambda_(k + 1) is the rate at which it mixes inside them.
     """
     n = len(points)
     if n < 2:
@@ -219,7 +227,8 @@ def _gaps(points: NDArray[np.float64], largest: int) -> dict[int, float]:
     return {k: float(rate[k] / rate[k - 1]) for k in range(2, min(largest + 1, len(rate)))}
 
 
-def _judge(support: dict[int, float]) -> tuple[int, str]:
+def _choose(support: dict[int, float]) -> tuple[int, str]:
+    """Estimated number of clusters, and the verdict in words."""
     highest = max(support.values())
     best = max(k for k, value in support.items() if value >= AS_GOOD * highest)
     possible = [k for k, value in support.items() if value >= NEARLY_BEST * highest]

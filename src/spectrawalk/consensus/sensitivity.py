@@ -1,4 +1,4 @@
-"""Which parameter moves the labels: runs that differ in it alone are compared."""
+"""Parameters that the labels are sensitive to, from pairs of runs that differ in one parameter."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from spectrawalk.consensus.agreement import agreement_across
 from spectrawalk.consensus.ensemble import BaseClustering
 
 SENSITIVE = 0.7
-"""Mean agreement (normalised mutual information) below which labels are called fragile."""
+"""The labels are sensitive to a parameter if the mean agreement (normalised mutual information) is
+below this value."""
 
 _PARAMETERS = {
     "radius": "radius",
     "extra_eigenpairs": "n_eigenpairs",
-    "remains": "time",
+    "decay": "time",
     "density": "the kind of density",
 }
-"""What members differ in, and its name for the user."""
+"""Fields of a base clustering, and their names for the user."""
 
 
-def sensitive_parameters(members: list[BaseClustering]) -> list[str]:
-    """One sentence for each parameter with which the labels change, the worst first."""
-    found = {name: agreement_across(members, field) for field, name in _PARAMETERS.items()}
-    fragile = {
+def sensitive_parameters(runs: list[BaseClustering]) -> list[str]:
+    """One sentence for each parameter that the labels are sensitive to, lowest agreement first."""
+    found = {name: agreement_across(runs, field) for field, name in _PARAMETERS.items()}
+    sensitive = {
         name: value for name, value in found.items() if value is not None and value < SENSITIVE
     }
     return [
-        f"the labels are fragile: runs that differ only in {name} agree to {value:.2f} "
+        f"the labels are sensitive to {name}: runs that differ only in {name} agree to {value:.2f} "
         "(normalised mutual information; 1 is full agreement)"
-        for name, value in sorted(fragile.items(), key=lambda item: item[1])
+        for name, value in sorted(sensitive.items(), key=lambda item: item[1])
     ]

@@ -1,4 +1,4 @@
-"""The automatic mode of an estimator: what its fit leaves behind, questions and answers."""
+"""Automatic mode of an estimator: its fitted attributes, and active learning queries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spectrawalk.consensus import queries
 from spectrawalk.consensus.automatic import Automatic
-from spectrawalk.consensus.coassociation import stack_labels
+from spectrawalk.consensus.coassociation import indicator_matrix
 from spectrawalk.consensus.confidence import coassociation_margin
 from spectrawalk.consensus.number import Evidence
 from spectrawalk.errors import FileError, ParameterError
@@ -23,11 +23,11 @@ from spectrawalk.prepare.pixels import Grid
 from spectrawalk.prepare.sampling import draw_pixels
 
 _REACH_SAMPLE = 2_000
-"""Pixels whose distances to their neighbours enter the reach."""
+"""Pixels whose distances to their neighbours are used for ``reach_``."""
 
 
 class AutomaticMixin:
-    """Gives an estimator the automatic mode, ``query`` and ``refit_with``."""
+    """Adds the results of the automatic mode, ``query`` and ``refit_with`` to an estimator."""
 
     labels_: NDArray[np.int32]
     n_clusters_: int
@@ -45,23 +45,23 @@ class AutomaticMixin:
     classes_: NDArray[Any]
     _mask: NDArray[np.bool_]
     _base_labels: NDArray[np.int16]
-    """Labels of all runs on graphs, shape (runs, n)."""
+    """Labels of all SRDL and spectral clustering runs, shape (runs, n)."""
     _runs: NDArray[np.int16]
-    """Of those that the consensus was made of, and of finer ones: what queries are made from."""
+    """Labels of the runs behind the consensus, and of finer ones, for queries; shape (runs, n)."""
 
     def _keep_findings(self, found: Automatic, spectra: NDArray[np.float64]) -> None:
-        """Keep what an ensemble found; `spectra` are those that :meth:`predict` compares."""
-        run = found.representative
-        self.density_bandwidth_ = run.bandwidth
-        self.eigenvalues_ = run.eigenvalues
-        self.time_ = run.time
+        """Keep the result of an ensemble; `spectra` are those that :meth:`predict` compares."""
+        representative = found.representative
+        self.density_bandwidth_ = representative.bandwidth
+        self.eigenvalues_ = representative.eigenvalues
+        self.time_ = representative.time
         self.n_components_ = found.n_components
         self.verdict_ = found.evidence.verdict
         self.evidence_ = found.evidence
         self.warnings_ = found.warnings
-        self.reach_ = _reach(spectra, run.neighbors)
-        self._base_labels = np.stack([member.labels for member in found.members]).astype(np.int16)
-        self._runs = np.stack(found.runs).astype(np.int16)
+        self.reach_ = _reach(spectra, representative.neighbors)
+        self._base_labels = np.stack([run.labels for run in found.graph_runs]).astype(np.int16)
+        self._runs = np.stack(found.query_runs).astype(np.int16)
         self._set_labels(found.labels, found.confidence)
 
     def _set_labels(self, labels: NDArray[np.int32], confidence: NDArray[np.float32]) -> None:
@@ -72,7 +72,7 @@ class AutomaticMixin:
         self.modes_ = grid.flat_index[_leading_pixels(labels, self.mode_score_[self._mask])]
 
     def _ensemble_arrays(self) -> dict[str, NDArray[Any]]:
-        """What an automatic fit adds to a saved model; nothing of another fit."""
+        """Arrays that an automatic fit adds to a saved model; empty for a single run."""
         if not hasattr(self, "_runs"):
             return {}
         evidence = self.evidence_
@@ -92,7 +92,7 @@ class AutomaticMixin:
         }
 
     def _restore_ensemble(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`_ensemble_arrays` gave."""
+        """Restore the arrays of :meth:`_ensemble_arrays`."""
         if "_findings" not in arrays:
             return
         self.confidence_, self._runs = arrays["confidence_"], arrays["_runs"]
@@ -102,26 +102,24 @@ class AutomaticMixin:
             self.warnings_ = [str(warning) for warning in found["warnings"]]
             stability, gaps = _curve(found["stability"]), _curve(found.get("gaps", ()))
             if gaps and not stability:
-                raise ValueError("gaps of numbers that were not tried")
+                raise ValueError("there are gaps, but no stability")
             number = int(found["n_clusters"])
             self.evidence_ = Evidence(number, self.verdict_, stability, gaps)
             if found["classes"]:
                 self.classes_ = _class_array(found["classes"])
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            raise FileError(
-                "its array _findings is not what a fit leaves; save the model again."
-            ) from None
+            raise FileError("its array _findings is not valid; save the model again.") from None
 
     def query(self, budget: int) -> NDArray[np.intp]:
-        """Pixels whose classes, told by a person, would help most, the largest groups first.
+        """Choose the pixels whose class labels would help most, those of large parts first.
 
-        The consensus is cut into `budget` parts in place of K, and the pixel in the middle of each
-        is named.
+        The pixels are partitioned into `budget` parts in place of K clusters. The query is the most
+        central pixel of each part.
 
         Parameters
         ----------
         budget : int
-            How many pixels a person is willing to look at.
+            Number of pixels that a person can label.
 
         Returns
         -------
@@ -129,22 +127,22 @@ class AutomaticMixin:
             Flat image indices.
         """
         budget = check_integer("budget", budget, 1)
-        groups, stacked = self._parts(budget)
-        return np.flatnonzero(self._mask)[queries.middles(groups, stacked, self._mask)]
+        part, indicators = self._partition(budget)
+        return np.flatnonzero(self._mask)[queries.central_pixels(part, indicators, self._mask)]
 
     def refit_with(self, answers: Mapping[int, int | str | None]) -> Self:
-        """Take the answers to :meth:`query` into account; labels become the classes answered.
+        """Propagate the class labels of some pixels, as from :meth:`query`, to all pixels.
 
         Parameters
         ----------
         answers : mapping of int to int, str or None
-            Class of each pixel asked about, by its flat image index: its number or its name; None,
-            a number below 0 or an empty name if the person does not know.
+            Class label of each queried pixel, by its flat image index. A label is a number or a
+            name. None, a negative number and an empty name mean that the class is not known.
 
         Returns
         -------
         self
-            ``labels_`` are 0.. in the order of ``classes_``, which holds the classes answered.
+            ``classes_`` holds the class labels given, and ``labels_`` are indices into it.
         """
         check_is_fitted(self)
         known = {
@@ -156,38 +154,40 @@ class AutomaticMixin:
         place[np.flatnonzero(self._mask)] = np.arange(np.count_nonzero(self._mask))
         wrong = [pixel for pixel in known if not 0 <= pixel < place.size or place[pixel] < 0]
         if wrong or not known:
-            what = f"pixel {wrong[0]} is masked or outside the image" if wrong else "none is known"
+            what = (
+                f"pixel {wrong[0]} is masked or outside the image" if wrong else "no class is known"
+            )
             raise ParameterError(
-                f"answers cannot be used: {what}; give classes for the flat indices of query."
+                f"answers cannot be used: {what}; give class labels for the flat indices of query."
             )
         classes = np.unique(_class_array(list(known.values()))).tolist()
-        groups, stacked = self._parts(len(answers))
-        told = {int(place[pixel]): classes.index(each) for pixel, each in known.items()}
-        labels = queries.spread_answers(groups, stacked, told)
+        part, indicators = self._partition(len(answers))
+        labelled = {int(place[pixel]): classes.index(each) for pixel, each in known.items()}
+        labels = queries.propagate_labels(part, indicators, labelled)
         self.classes_ = _class_array(classes)
         self._set_labels(labels, coassociation_margin(list(self._runs), labels))
         return self
 
-    def _parts(self, count: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """The consensus cut into this many parts, and the stacked labels of its runs."""
+    def _partition(self, count: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Partition of the pixels into `count` parts, and the indicator matrix of the runs."""
         check_is_fitted(self)
         if not hasattr(self, "_runs"):
             raise ParameterError(
-                "query and refit_with need the family of an automatic fit; fit with radius='auto' "
-                "and time='auto' first."
+                "query and refit_with need the ensemble of an automatic fit; fit with "
+                "radius='auto' and time='auto' first."
             )
         runs = list(self._runs)
-        stacked = stack_labels(runs)
-        return queries.parts_of(runs, stacked, count), stacked
+        indicators = indicator_matrix(runs)
+        return queries.partition(runs, indicators, count), indicators
 
 
 def _pixel(key: object) -> int:
-    """Flat index of a pixel, as a key of the answers."""
+    """Flat index of a pixel, from a key of `answers`."""
     try:
         return operator.index(key)  # type: ignore[arg-type]
     except TypeError:
         raise ParameterError(
-            f"answers has the key {shown(key)}; give the flat indices of query."
+            f"answers has the key {shown(key)}; use the flat indices of query as keys."
         ) from None
 
 
@@ -198,39 +198,41 @@ def _is_known(answer: int | str) -> bool:
         return operator.index(answer) >= 0
     except TypeError:
         raise ParameterError(
-            f"answers holds {shown(answer)}; give the number or the name of a class, or None."
+            f"answers contains {shown(answer)}; give the number or the name of a class, or None."
         ) from None
 
 
 def _class_array(classes: Sequence[int | str]) -> NDArray[Any]:
-    """Classes as one array: numbers if all are, else names."""
+    """Class labels as one array, of numbers or of names."""
     if all(isinstance(each, str) for each in classes):
         return np.array(classes, dtype=str)
     if any(isinstance(each, str) for each in classes):
-        raise ParameterError("answers mixes numbers and names of classes; give one or the other.")
+        raise ParameterError(
+            "answers mixes numbers and names of classes; give only one of the two."
+        )
     return np.array(classes, dtype=np.int64)
 
 
 def _curve(pairs: Sequence[tuple[int, float]]) -> dict[int, float]:
-    """Values of each number of clusters, as saved."""
+    """Saved values for each number of clusters."""
     curve = {int(number): float(value) for number, value in pairs}
     if any(number < 2 or not np.isfinite(value) for number, value in curve.items()):
-        raise ValueError("not a value of a number of clusters")
+        raise ValueError("not a finite value for 2 or more clusters")
     return curve
 
 
 def _leading_pixels(labels: NDArray[np.int32], score: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Pixel of each cluster with the largest D_t, ties by index."""
+    """Pixel of each cluster with the largest D_t; the first one if several are equal."""
     order = np.lexsort((np.arange(len(labels)), -score, labels))
     _, first = np.unique(labels[order], return_index=True)
     return order[first]
 
 
 def _reach(spectra: NDArray[np.float64], neighbors: NDArray[np.int32]) -> float:
-    """Distance between whole spectra that 99 % of the neighbours in the first graph keep."""
-    some = draw_pixels(len(spectra), _REACH_SAMPLE)
-    d2 = np.full((len(some), neighbors.shape[1]), np.inf)
-    for row, pixel in enumerate(some):
+    """Distance between spectra that 99 % of the neighbours in the first graph do not exceed."""
+    sample = draw_pixels(len(spectra), _REACH_SAMPLE)
+    d2 = np.full((len(sample), neighbors.shape[1]), np.inf)
+    for row, pixel in enumerate(sample):
         near = neighbors[pixel][neighbors[pixel] >= 0]
         d2[row, : len(near)] = np.square(spectra[near] - spectra[pixel]).sum(axis=1)
     return reach_of(d2)

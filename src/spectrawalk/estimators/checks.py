@@ -1,4 +1,4 @@
-"""What a fit refuses before it does any work: parameters that cannot be used, alone or together."""
+"""Checks of the parameters before a fit starts, one by one and in combination."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from spectrawalk.estimators.learner import DiffusionLearner
 
 MANY = 10_000_000
-"""Numbers up to which the eigenvectors that one may ask for are no burden to any machine."""
+"""Size of all eigenvectors together, in numbers (80 MB), up to which any number is allowed."""
 
 _OF_SINGLE_RUNS = (
     "window",
@@ -33,11 +33,11 @@ _OF_SINGLE_RUNS = (
     "components",
     "density_bandwidth",
 )
-"""Parameters that the automatic mode does not look at."""
+"""Parameters that the automatic mode does not use."""
 
 
 def check_parameters(model: DiffusionLearner) -> int:
-    """Refuse parameters that cannot work; return the seed."""
+    """Raise an error for invalid parameters; return the seed."""
     check_labelling(model, model.n_clusters)
     if model.radius is not None and not is_auto(model.radius):
         check_integer("radius", model.radius, 1, why=", None for no window, or 'auto'")
@@ -60,12 +60,12 @@ def check_parameters(model: DiffusionLearner) -> int:
     check_choice("window", model.window, ("square", "disk"))
     check_number("jitter", model.jitter, positive=False)
     if is_automatic(model.radius, model.time):
-        check_left_to_family(model)
+        check_unused_by_automatic_mode(model)
     return check_seed("random_state", model.random_state)
 
 
-def check_left_to_family(model: DiffusionLearner) -> None:
-    """Refuse settings of a single run that the automatic mode would ignore."""
+def check_unused_by_automatic_mode(model: DiffusionLearner) -> None:
+    """Raise an error for settings of a single run that the automatic mode ignores."""
     defaults = {
         name: parameter.default for name, parameter in signature(type(model)).parameters.items()
     }
@@ -73,13 +73,13 @@ def check_left_to_family(model: DiffusionLearner) -> None:
         value = getattr(model, name)
         if name in defaults and value != defaults[name]:
             raise ParameterError(
-                f"{name}={shown(value)} has no effect in the automatic mode, which chooses it by "
-                "itself; leave it out, or give numbers for radius and time."
+                f"{name}={shown(value)} has no effect in automatic mode; omit it, or give numbers "
+                "for radius and time."
             )
 
 
 def check_labelling(model: DiffusionLearner, n_clusters: Any) -> None:
-    """Refuse what the labelling stage cannot use; the other parameters are the fit's alone."""
+    """Raise an error for invalid parameters of the labelling stage, which `relabel` repeats."""
     if not is_auto(n_clusters):
         check_integer("n_clusters", n_clusters, 1, why=", or 'auto'")
     check_integer("max_clusters", model.max_clusters, 2)
@@ -90,7 +90,7 @@ def check_labelling(model: DiffusionLearner, n_clusters: Any) -> None:
 
 
 def check_enough_pixels(n_clusters: Any, n: int) -> None:
-    """Refuse more clusters than there are pixels."""
+    """Raise an error for more clusters than pixels."""
     if not is_auto(n_clusters) and int(n_clusters) > n:
         raise ParameterError(
             f"n_clusters={shown(n_clusters)} but there are only {n} valid pixels; "
@@ -99,26 +99,26 @@ def check_enough_pixels(n_clusters: Any, n: int) -> None:
 
 
 def check_eigenpairs(n_eigenpairs: Any, n: int) -> None:
-    """Refuse more eigenpairs than memory and patience can bear."""
+    """Raise an error for more eigenpairs than can be computed."""
     most = most_eigenpairs(n)
     if not is_auto(n_eigenpairs) and min(int(n_eigenpairs), n) > most:
         raise ParameterError(
             f"n_eigenpairs={shown(n_eigenpairs)} is too many for {n} pixels; give at most "
-            f"{most}: a few dozen are plenty in practice."
+            f"{most}; a few dozen are enough in practice."
         )
 
 
 def check_components(n_components: int, n: int) -> None:
-    """Refuse more parts of the graph than can have an eigenpair each."""
+    """Raise an error for a graph with more connected components than possible eigenpairs."""
     most = most_eigenpairs(n)
     if n_components > most:
         raise GraphError(
-            f"the graph on {n} pixels falls into {n_components} parts, and components='split' "
-            f"takes an eigenpair for each, of which {most} are the most; use components='bridge', "
-            "a larger radius or more n_neighbors."
+            f"the graph on {n} pixels has {n_components} connected components, and "
+            f"components='split' needs an eigenpair for each, but at most {most} are possible; use "
+            "components='bridge', a larger radius or more n_neighbors."
         )
 
 
 def most_eigenpairs(n: int) -> int:
-    """How many eigenpairs n pixels may have."""
+    """Largest number of eigenpairs for n pixels."""
     return max(200, MANY // n)

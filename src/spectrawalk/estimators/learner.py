@@ -1,4 +1,4 @@
-"""What SRDL, DLSS and DL share: checks, one run or an ensemble of them, saving and loading."""
+"""Base class of SRDL, DLSS and DL: fit of one run or of an ensemble, relabelling, saving."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ from spectrawalk.srdl.numbering import number_by_size
 
 
 class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstimator):
-    """A clustering by diffusion learning, whatever its window and its consensus."""
+    """Clustering by diffusion learning: the common part of SRDL, DLSS and DL."""
 
     _method: ClassVar[str]
-    """Name of the method in the paper, also of a subclass."""
+    """Name of the method in the paper. Subclasses of SRDL, DLSS and DL keep it."""
     _uses_space: ClassVar[bool] = True
-    """Whether it looks at where pixels lie."""
+    """Whether the method uses the positions of the pixels."""
 
-    # The readings that DL or DLSS lack; SRDL's parameters of the same names stand in their place.
+    # Values for the parameters that DL and DLSS do not have. SRDL overrides them.
     radius: int | str | None = None
     window: str = "square"
     consensus_radius: int = 0
@@ -71,7 +71,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
     jitter: float
     random_state: int | None
 
-    # What a fit leaves behind.
+    # Fitted attributes.
     modes_: NDArray[np.intp]
     density_bandwidth_: float
     eigenvalues_: NDArray[np.float64]
@@ -88,24 +88,24 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         Parameters
         ----------
         X : array of shape (rows, cols, bands), Scene, or array of shape (samples, bands)
-            A table has no space: no window and no consensus. Of a masked array, pixels that are
-            masked in any band are left out.
+            A table has no spatial positions, so there is no window and no spatial consensus. In a
+            masked array, pixels that are masked in any band are excluded.
         y : None
-            Ignored; here for scikit-learn.
+            Ignored; present for compatibility with scikit-learn.
         mask : array of bool, one value per pixel, optional
-            True where a pixel is valid. Masked pixels may hold anything; they get label -1 and are
-            nobody's neighbour.
+            True where a pixel is valid. Masked pixels may have any value. They get the label -1 and
+            are never neighbours of other pixels.
 
         Returns
         -------
         self
-            If the fit fails, the estimator stays as it was before.
+            If the fit fails, the estimator does not change.
         """
         seed = check_parameters(self)
         with _unchanged_on_failure(self):
             pixels = take_input(self, X, mask)
             grid, raw = pixels.grid, add_jitter(pixels.spectra, float(self.jitter), seed)
-            del pixels  # the raw values of a large image are gigabytes
+            del pixels  # the raw values of a large image take gigabytes
             check_enough_pixels(self.n_clusters, len(raw))
             check_eigenpairs(self.n_eigenpairs, len(raw))
             self._mask = grid.mask
@@ -118,9 +118,9 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
             for name in _OF_ENSEMBLE:  # of an earlier fit
                 self.__dict__.pop(name, None)
             if is_automatic(self.radius, self.time):
-                seen = keep_dark(spectra, raw) if self.normalize == "pixel" else spectra
+                scaled = keep_dark(spectra, raw) if self.normalize == "pixel" else spectra
                 del raw
-                self._fit_ensemble(seen, spectra, grid, seed)
+                self._fit_ensemble(scaled, spectra, grid, seed)
             else:
                 del raw
                 self._fit_single(spectra, grid)
@@ -128,7 +128,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         return self
 
     def _fit_single(self, spectra: NDArray[np.float64], grid: Grid) -> None:
-        """One run of the paper's algorithms."""
+        """Run the paper's algorithms once."""
         settings = self._graph_settings()
         k_p = int(self.density_neighbors)
         near = pipeline.nearest_neighbors(spectra, grid, settings, at_least=k_p)
@@ -136,7 +136,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         if settings.components == "split":
             check_components(graph.n_components, len(spectra))
         self.reach_ = reach_of(near.d2[:, : settings.n_neighbors])
-        # Without a window the same search has found the nearest spectra of the whole image.
+        # Without a window, this search has already found the nearest spectra of the whole image.
         searched = settings.radius is None or not grid.is_image
         density_d2 = near.d2[:, :k_p].copy() if searched else None
         del near
@@ -162,13 +162,13 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         report("labels", 1, 1)
 
     def _fit_ensemble(
-        self, seen: NDArray[np.float64], spectra: NDArray[np.float64], grid: Grid, seed: int
+        self, scaled: NDArray[np.float64], spectra: NDArray[np.float64], grid: Grid, seed: int
     ) -> None:
-        """The automatic mode: an ensemble works on `seen`; :meth:`predict` compares `spectra`."""
-        # DL looks at spectra alone: to its ensemble an image is a table.
-        space = grid if self._uses_space else Grid.of_table(len(seen))
+        """Run the automatic mode on `scaled`; :meth:`predict` compares `spectra`."""
+        # DL uses spectra only, so its ensemble treats an image as a table.
+        space = grid if self._uses_space else Grid.of_table(len(scaled))
         found = cluster_automatically(
-            Pixels(seen, space),
+            Pixels(scaled, space),
             None if is_auto(self.n_clusters) else int(self.n_clusters),
             int(self.max_clusters),
             self._ensemble_settings(grid),
@@ -178,28 +178,28 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         self._keep_findings(found, spectra)
 
     def _ensemble_settings(self, grid: Grid) -> Settings:
-        """What the parameters fix, and what they leave to the ensemble.
+        """Settings of the ensemble from the parameters.
 
-        A radius or time at its default counts as not given.
+        A radius or time with its default value counts as not given.
         """
-        radius = None if self._is_left("radius") or self.radius is None else int(self.radius)
+        radius = None if self._is_not_given("radius") or self.radius is None else int(self.radius)
         return Settings(
             windowed=self.radius is not None,
             radius=None if radius is None else min(radius, max(grid.mask.shape)),
             n_neighbors=int(self.n_neighbors),
-            time=None if self._is_left("time") else float(self.time),
+            time=None if self._is_not_given("time") else float(self.time),
             n_eigenpairs=None if is_auto(self.n_eigenpairs) else int(self.n_eigenpairs),
             density_neighbors=int(self.density_neighbors),
             consensus=self._consensus(grid),
         )
 
-    def _is_left(self, name: str) -> bool:
-        """Whether a parameter is "auto", or has its default."""
+    def _is_not_given(self, name: str) -> bool:
+        """Whether a parameter is "auto" or has its default value."""
         value, parameters = getattr(self, name), signature(type(self)).parameters
         return is_auto(value) or (name in parameters and value == parameters[name].default)
 
     def _keep_run(self, ascent: pipeline.Ascent, grid: Grid) -> None:
-        """Keep what a run found besides labels, in the image's shape."""
+        """Keep the results of a run besides its labels, in the image's shape."""
         self.density_ = grid.to_image(ascent.density.p, np.nan)
         self.rho_ = grid.to_image(ascent.rho, np.nan)
         self.mode_score_ = grid.to_image(ascent.mode_score, np.nan)
@@ -207,7 +207,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         self._ranking, self._parent = ascent.density.ranking, ascent.parent
 
     def _kept_run(self) -> pipeline.Ascent:
-        """Put together what :meth:`_keep_run` took apart."""
+        """Rebuild the run from the attributes that :meth:`_keep_run` set."""
         valid = self._mask
         density = pipeline.Density(self.density_[valid], self._ranking)
         return pipeline.Ascent(self.coordinates_[valid], density, self._parent, self.rho_[valid])
@@ -238,7 +238,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         return self.fit(X, mask=mask).labels_
 
     def relabel(self, n_clusters: int | str) -> NDArray[np.int32]:
-        """Labels for another number of clusters, from the same fit, which stays as it is.
+        """Compute labels for another number of clusters from the same fit, without changing it.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         check_is_fitted(self)
         if is_automatic(self.radius, self.time):
             raise ParameterError(
-                "relabel works on a single run, not on the consensus of an automatic fit; fit "
+                "relabel needs a single run, and this model was fitted in automatic mode; fit "
                 f"again with n_clusters={n_clusters!r}."
             )
         check_labelling(self, n_clusters)
@@ -260,9 +260,9 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         return labels
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted model to one ``.npz`` file, which :func:`load` reads back.
+        """Write the fitted model to one ``.npz`` file, which :func:`spectrawalk.load` reads.
 
-        A subclass of your own is read back by its own ``load``.
+        For a subclass of your own, use the ``load`` method of the subclass.
         """
         from spectrawalk.io.model_file import write_model
 
@@ -277,7 +277,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
 
     @classmethod
     def from_paper(cls, scene: str) -> Self:
-        """Build the estimator with the settings that reproduce the paper's row for a scene.
+        """Create the estimator with the settings that reproduce the paper's result on a scene.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         return grid.to_image(labels, -1), grid.flat_index[found.pixels[order]]
 
     def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything that a fit leaves behind, as arrays."""
+        """All fitted attributes, as arrays."""
         values = {name: getattr(self, name, None) for name in _FITTED}
         arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
         if "feature_names_in_" in arrays:  # an array of objects needs pickle
@@ -302,7 +302,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         return arrays | self._ensemble_arrays() | self._fitted_spectra.to_arrays()
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> Self:
-        """Take back what :meth:`_fitted_arrays` gave."""
+        """Restore the arrays of :meth:`_fitted_arrays`."""
         for name in set(_FITTED) & set(arrays):
             array = arrays[name]
             setattr(self, name, array if array.ndim else array.item())
@@ -350,7 +350,7 @@ _OF_ENSEMBLE = (
 
 @contextmanager
 def _unchanged_on_failure(model: BaseEstimator) -> Iterator[None]:
-    """Leave `model` with what it had before, if the block fails: never with halves of two fits."""
+    """If the block fails, restore the attributes of `model`, so that it never mixes two fits."""
     before = vars(model).copy()
     try:
         yield
@@ -361,7 +361,7 @@ def _unchanged_on_failure(model: BaseEstimator) -> Iterator[None]:
 
 
 def read_learner(path: str | Path, kinds: tuple[type[Any], ...]) -> Any:
-    """Read a fitted model that is of one of these kinds."""
+    """Read a fitted model of one of these classes."""
     from spectrawalk.io.model_file import read_model
 
     saved = read_model(path)

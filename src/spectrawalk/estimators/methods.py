@@ -1,4 +1,4 @@
-"""SRDL, DLSS and DL: the parameters of the three scikit-learn estimators of the paper."""
+"""SRDL, DLSS and DL, the three scikit-learn estimators of the paper, and their parameters."""
 
 from __future__ import annotations
 
@@ -8,99 +8,132 @@ from spectrawalk.estimators.learner import DiffusionLearner, read_learner
 
 
 def load(path: str | Path) -> DiffusionLearner:
-    """Read a fitted model that ``save`` wrote, whichever of the three it is."""
+    """Read a fitted SRDL, DLSS or DL model that ``save`` wrote."""
     return read_learner(path, (SRDL, DLSS, DL))
 
 
 class SRDL(DiffusionLearner):
     """Spatially regularised diffusion learning (Murphy and Maggioni, 2019).
 
-    Each pixel is joined to its spectrally nearest neighbours within a spatial radius. Modes are
-    dense pixels far, in the diffusion distance of that graph, from any denser one; all others are
-    labelled down the density order, with a spatial consensus.
+    Each pixel is connected to its spectrally nearest neighbours within a spatial radius. The modes
+    of the clusters are dense pixels with a large diffusion distance, on this graph, to any denser
+    pixel. All other pixels are labelled in decreasing order of density, with a spatial consensus.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        K. ``"auto"``: where the sorted D_t falls most steeply.
+        Number of clusters K. ``"auto"`` takes the K at which the sorted D_t has its largest drop
+        or, in automatic mode, the estimate of :mod:`spectrawalk.consensus.number`.
     radius : int, None or "auto"
-        Half-width r of the window, in pixels. None: no window (then this is DLSS). ``"auto"``, here
-        or for `time`: the automatic mode, the consensus of an ensemble of runs with many radii,
-        times and feature sets, some of them without a window. There, a radius or time at its
-        default counts as not given; another radius is the one around which the radii lie. See
-        :mod:`spectrawalk.consensus`.
+        Half-width r of the spatial window, in pixels. None: no window, as in DLSS. ``"auto"``:
+        automatic mode (see Notes).
     n_neighbors : int
-        k, the pixel itself left out; a window that holds fewer gives all it has.
+        Number k of nearest neighbours of each pixel in the graph, without the pixel itself. A
+        window with fewer pixels gives fewer neighbours.
     sigma : float, "mean" or "self-tuning"
-        Scale of the weights exp(-d^2 / sigma^2). With unit spectra, 1 leaves the graph practically
-        unweighted, which is what works. ``"mean"``: mean neighbour distance; ``"self-tuning"``:
-        each pixel's distance to its 7th neighbour; both times `sigma_factor`.
+        Scale of the weights exp(-d^2 / sigma^2). With unit spectra, 1 makes all weights nearly
+        equal, which works best. ``"mean"``: the mean distance to the neighbours.
+        ``"self-tuning"``: the distance of each pixel to its 7th neighbour.
     symmetrize : {"max", None}
-        Union of the edges, or each pixel's own edges only (the authors' code).
+        ``"max"``: two pixels are connected if either is a neighbour of the other. None: each pixel
+        keeps its own edges only (a directed graph, as in the authors' code).
     time : float or "auto"
-        Diffusion time t. ``"auto"``: the automatic mode, as for `radius`.
+        Diffusion time t. ``"auto"``: automatic mode (see Notes).
     n_eigenpairs : int or "auto"
-        M, the trivial pair counted. ``"auto"``: where the decay of the eigenvalues tapers.
+        Number M of eigenpairs, including the trivial one. ``"auto"``: chosen from the decay of the
+        eigenvalues.
     density_neighbors : int
-        Spectra that enter a pixel's density, itself left out.
+        Number of nearest spectra from which the density of a pixel is computed, without the pixel
+        itself.
     density_bandwidth : float or "auto"
-        Scale of the density kernel. ``"auto"``: mean pairwise distance / 20.
+        Scale of the density kernel. ``"auto"``: 1/20 of the mean distance between two pixels.
     consensus_radius : int
-        Half-width of the consensus window; 0 for none.
+        Half-width of the window of the spatial consensus, in pixels; 0 for no consensus.
     normalize : {"pixel", "global", "band", None}
-        See :func:`spectrawalk.prepare.scaling.normalize_spectra`.
+        Scaling of the spectra: see :func:`spectrawalk.prepare.scaling.normalize_spectra`.
     jitter : float
-        Standard deviation of noise added to the raw values.
+        Standard deviation of the noise that is added to the raw values; 0 for none.
     random_state : int or None
-        Seed of the jitter, and of K-means in the automatic mode; None is a fixed seed. Else, with
-        jitter 0, nothing depends on it.
+        Seed of the jitter and, in automatic mode, of K-means. None is the same as 0. Without
+        jitter, a single run does not depend on it.
     window : {"square", "disk"}
-        Shape of the graph's window.
+        Shape of the window in which neighbours are searched.
     components : {"bridge", "split"}
-        Join the parts of a disconnected graph by their best matches, or keep them apart and give
-        each an eigenvalue 1.
+        Treatment of a graph with several connected components. ``"bridge"``: connect them by edges
+        between their most similar pixels. ``"split"``: keep them separate; each gets an eigenvalue
+        1.
     stage1 : {"most-frequent", "most-frequent-first", "majority"}
-        What counts as a consensus in stage 1: see :class:`spectrawalk.srdl.labels.Consensus`.
+        Rule of the consensus in stage 1 of the labelling: see
+        :class:`spectrawalk.srdl.labels.Consensus`.
     open_parent : {"labelled", "open"}
-        In stage 1, while the nearest denser pixel is open: turn to the nearest labelled one, or
-        stay open too.
+        What happens in stage 1 to a pixel whose nearest denser pixel is unlabelled ("open"). It
+        uses the nearest denser pixel with a label, or it stays open too.
     own_vote : bool
-        Whether a pixel's provisional label votes in its own consensus, in stage 1.
+        Whether the provisional label of a pixel votes in its own consensus in stage 1.
     max_clusters : int
-        Upper end of the search for K.
+        Largest K that ``n_clusters="auto"`` tries.
     sigma_factor : float
-        Multiplies the adaptive choices of `sigma`.
+        Factor of `sigma` if it is ``"mean"`` or ``"self-tuning"``.
 
     Attributes
     ----------
     labels_ : ndarray of int32, in the image's shape
-        Clusters 0..K-1 by decreasing size, -1 where masked.
-    modes_ : ndarray of shape (K,)
-        Flat image index of each cluster's mode.
+        Cluster 0..K-1 of each pixel, by decreasing size; -1 where masked.
+    modes_ : ndarray of int, shape (K,)
+        Flat image index of the mode of each cluster.
     n_clusters_ : int
-    density_, rho_, mode_score_ : ndarray, in the image's shape
-        p, rho_t and D_t = p rho_t; NaN where masked.
+        Number of clusters K.
+    density_ : ndarray, in the image's shape
+        Density p; NaN where masked.
+    rho_ : ndarray, in the image's shape
+        Diffusion distance rho_t to the nearest denser pixel; NaN where masked.
+    mode_score_ : ndarray, in the image's shape
+        D_t = p rho_t; NaN where masked.
     coordinates_ : ndarray, the image's shape + (M,)
         Diffusion coordinates; NaN where masked.
     eigenvalues_ : ndarray of shape (M,)
+        Leading eigenvalues of the random walk, the trivial one first.
     density_bandwidth_ : float
+        Scale of the density kernel.
     n_components_ : int
-        Components of the graph before any were bridged.
+        Number of connected components of the graph before any were bridged.
     reach_ : float
-        Distance between scaled spectra beyond which :meth:`predict` calls a pixel unknown.
-    wavelengths_ : ndarray of shape (bands,) or None
-        Centre wavelengths in nanometres, if a Scene with them was fitted.
-    confidence_ : ndarray of float32, in the image's shape
-        Automatic mode only: how sure each label is, 0 to 1; NaN where masked.
-    verdict_ : str
-        Automatic mode only: how clear the number of clusters is.
-    warnings_ : list of str
-        Automatic mode only: what the labels hang on, one sentence each.
+        Distance between scaled spectra above which :meth:`predict` labels a pixel as unknown.
     exact_density_ : bool
-        Whether the nearest spectra of the whole image, which the density comes from (without a
-        window the graph too), are exact. Above 50,000 pixels they are sought among 10,000
-        candidates each, or 100 for each neighbour wanted, which leaves the order of the densities
-        practically as it is (benchmarks/density.py).
+        Whether the search for the nearest spectra of the whole image is exact. Above 50,000 pixels
+        it is approximate, which hardly changes the order of the densities
+        (benchmarks/density.py).
+    n_features_in_ : int
+        Number of bands.
+    feature_names_in_ : ndarray of str
+        Column names of the table, if it has them.
+    wavelengths_ : ndarray of shape (bands,) or None
+        Centre wavelengths in nanometres, if the input was a Scene that has them.
+    confidence_ : ndarray of float32, in the image's shape
+        Automatic mode only: confidence of each label, 0 to 1; NaN where masked.
+    verdict_ : str
+        Automatic mode only: the estimated number of clusters in words.
+    evidence_ : Evidence
+        Automatic mode only: the measures behind the estimated number of clusters.
+    warnings_ : list of str
+        Automatic mode only: what the labels are sensitive to, and which kind of run they come from.
+    time_ : float
+        Automatic mode only: diffusion time of the run whose coordinates are kept.
+    classes_ : ndarray of int or str
+        After ``refit_with`` only: the classes that ``labels_`` are indices into.
+
+    Notes
+    -----
+    If `radius` or `time` is ``"auto"``, the estimator runs in automatic mode: the labels are the
+    consensus of an ensemble of runs with different radii, times and feature sets, some of them
+    without a window (:mod:`spectrawalk.consensus`). In automatic mode, a radius or time with its
+    default value counts as not given. Another radius becomes the one around which the ensemble
+    varies.
+
+    References
+    ----------
+    J. M. Murphy and M. Maggioni, "Spectral-spatial diffusion geometry for hyperspectral image
+    clustering", 2019.
 
     Examples
     --------
@@ -161,9 +194,84 @@ class SRDL(DiffusionLearner):
 
 
 class DLSS(DiffusionLearner):
-    """Diffusion learning with spatial consensus: SRDL without the window on the graph.
+    """Diffusion learning with spatial consensus: SRDL without the window of the graph.
 
-    Parameters and attributes are those of :class:`SRDL`, less `radius` and `window`.
+    Each pixel is connected to its spectrally nearest neighbours in the whole image. The rest is as
+    in :class:`SRDL`.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        Number of clusters K. ``"auto"`` takes the K at which the sorted D_t has its largest drop
+        or, in automatic mode, the estimate of :mod:`spectrawalk.consensus.number`.
+    n_neighbors : int
+        Number k of nearest neighbours of each pixel in the graph, without the pixel itself.
+    sigma : float, "mean" or "self-tuning"
+        Scale of the weights exp(-d^2 / sigma^2). With unit spectra, 1 makes all weights nearly
+        equal, which works best. ``"mean"``: the mean distance to the neighbours.
+        ``"self-tuning"``: the distance of each pixel to its 7th neighbour.
+    symmetrize : {"max", None}
+        ``"max"``: two pixels are connected if either is a neighbour of the other. None: each pixel
+        keeps its own edges only (a directed graph, as in the authors' code).
+    time : float or "auto"
+        Diffusion time t. ``"auto"``: automatic mode (see Notes of :class:`SRDL`).
+    n_eigenpairs : int or "auto"
+        Number M of eigenpairs, including the trivial one. ``"auto"``: chosen from the decay of the
+        eigenvalues.
+    density_neighbors : int
+        Number of nearest spectra from which the density of a pixel is computed, without the pixel
+        itself.
+    density_bandwidth : float or "auto"
+        Scale of the density kernel. ``"auto"``: 1/20 of the mean distance between two pixels.
+    consensus_radius : int
+        Half-width of the window of the spatial consensus, in pixels; 0 for no consensus.
+    normalize : {"pixel", "global", "band", None}
+        Scaling of the spectra: see :func:`spectrawalk.prepare.scaling.normalize_spectra`.
+    jitter : float
+        Standard deviation of the noise that is added to the raw values; 0 for none.
+    random_state : int or None
+        Seed of the jitter and, in automatic mode, of K-means. None is the same as 0. Without
+        jitter, a single run does not depend on it.
+    components : {"bridge", "split"}
+        Treatment of a graph with several connected components. ``"bridge"``: connect them by edges
+        between their most similar pixels. ``"split"``: keep them separate; each gets an eigenvalue
+        1.
+    stage1 : {"most-frequent", "most-frequent-first", "majority"}
+        Rule of the consensus in stage 1 of the labelling: see
+        :class:`spectrawalk.srdl.labels.Consensus`.
+    open_parent : {"labelled", "open"}
+        What happens in stage 1 to a pixel whose nearest denser pixel is unlabelled ("open"). It
+        uses the nearest denser pixel with a label, or it stays open too.
+    own_vote : bool
+        Whether the provisional label of a pixel votes in its own consensus in stage 1.
+    max_clusters : int
+        Largest K that ``n_clusters="auto"`` tries.
+    sigma_factor : float
+        Factor of `sigma` if it is ``"mean"`` or ``"self-tuning"``.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, in the image's shape
+        Cluster 0..K-1 of each pixel, by decreasing size; -1 where masked.
+    modes_ : ndarray of int, shape (K,)
+        Flat image index of the mode of each cluster.
+    n_clusters_ : int
+        Number of clusters K.
+    density_, rho_, mode_score_, coordinates_, eigenvalues_, density_bandwidth_, n_components_
+        As in :class:`SRDL`.
+    reach_, exact_density_, n_features_in_, feature_names_in_, wavelengths_
+        As in :class:`SRDL`.
+    confidence_, verdict_, evidence_, warnings_, time_, classes_
+        Automatic mode only, as in :class:`SRDL`.
+
+    Examples
+    --------
+    >>> from spectrawalk import DLSS
+    >>> from spectrawalk.datasets import make_scene
+    >>> scene = make_scene((24, 24), n_classes=3, random_state=1)
+    >>> model = DLSS(n_clusters=3, n_eigenpairs=5).fit(scene)
+    >>> model.labels_.shape, model.n_clusters_
+    ((24, 24), 3)
     """
 
     _method = "DLSS"
@@ -211,9 +319,74 @@ class DLSS(DiffusionLearner):
 
 
 class DL(DiffusionLearner):
-    """Diffusion learning on spectra alone: no window, no consensus.
+    """Diffusion learning on spectra only: SRDL without the window and the spatial consensus.
 
-    Parameters and attributes are those of :class:`SRDL`, less those about space.
+    The positions of the pixels are not used, so an image gives the same labels as a table of its
+    spectra.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        Number of clusters K. ``"auto"`` takes the K at which the sorted D_t has its largest drop
+        or, in automatic mode, the estimate of :mod:`spectrawalk.consensus.number`.
+    n_neighbors : int
+        Number k of nearest neighbours of each pixel in the graph, without the pixel itself.
+    sigma : float, "mean" or "self-tuning"
+        Scale of the weights exp(-d^2 / sigma^2). With unit spectra, 1 makes all weights nearly
+        equal, which works best. ``"mean"``: the mean distance to the neighbours.
+        ``"self-tuning"``: the distance of each pixel to its 7th neighbour.
+    symmetrize : {"max", None}
+        ``"max"``: two pixels are connected if either is a neighbour of the other. None: each pixel
+        keeps its own edges only (a directed graph, as in the authors' code).
+    time : float or "auto"
+        Diffusion time t. ``"auto"``: automatic mode (see Notes of :class:`SRDL`).
+    n_eigenpairs : int or "auto"
+        Number M of eigenpairs, including the trivial one. ``"auto"``: chosen from the decay of the
+        eigenvalues.
+    density_neighbors : int
+        Number of nearest spectra from which the density of a pixel is computed, without the pixel
+        itself.
+    density_bandwidth : float or "auto"
+        Scale of the density kernel. ``"auto"``: 1/20 of the mean distance between two pixels.
+    normalize : {"pixel", "global", "band", None}
+        Scaling of the spectra: see :func:`spectrawalk.prepare.scaling.normalize_spectra`.
+    jitter : float
+        Standard deviation of the noise that is added to the raw values; 0 for none.
+    random_state : int or None
+        Seed of the jitter and, in automatic mode, of K-means. None is the same as 0. Without
+        jitter, a single run does not depend on it.
+    components : {"bridge", "split"}
+        Treatment of a graph with several connected components. ``"bridge"``: connect them by edges
+        between their most similar pixels. ``"split"``: keep them separate; each gets an eigenvalue
+        1.
+    max_clusters : int
+        Largest K that ``n_clusters="auto"`` tries.
+    sigma_factor : float
+        Factor of `sigma` if it is ``"mean"`` or ``"self-tuning"``.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, in the image's shape
+        Cluster 0..K-1 of each pixel, by decreasing size; -1 where masked.
+    modes_ : ndarray of int, shape (K,)
+        Flat image index of the mode of each cluster.
+    n_clusters_ : int
+        Number of clusters K.
+    density_, rho_, mode_score_, coordinates_, eigenvalues_, density_bandwidth_, n_components_
+        As in :class:`SRDL`.
+    reach_, exact_density_, n_features_in_, feature_names_in_, wavelengths_
+        As in :class:`SRDL`.
+    confidence_, verdict_, evidence_, warnings_, time_, classes_
+        Automatic mode only, as in :class:`SRDL`.
+
+    Examples
+    --------
+    >>> from spectrawalk import DL
+    >>> from spectrawalk.datasets import make_scene
+    >>> scene = make_scene((24, 24), n_classes=3, random_state=1)
+    >>> model = DL(n_clusters=3, n_eigenpairs=5).fit(scene)
+    >>> model.labels_.shape, model.n_clusters_
+    ((24, 24), 3)
     """
 
     _method = "DL"

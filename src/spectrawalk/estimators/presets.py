@@ -1,4 +1,4 @@
-"""Settings that reproduce the paper's rows, scene by scene (docs/decisions/paper-settings.md)."""
+"""Settings that reproduce the paper's results on its scenes (docs/decisions/paper-settings.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PAPER_SCENES = ("indian-pines-subset", "salinas-a", "ksc-subset")
 
 
 def paper_settings(method: str, scene: str) -> dict[str, Any]:
-    """Parameters that come nearest to the paper's row for a method and a scene.
+    """Parameters that come closest to the paper's result of a method on a scene.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ def paper_settings(method: str, scene: str) -> dict[str, Any]:
         "symmetrize": None,
     }
     if method == "SRDL":
-        # The paper prints 20 for Salinas A, which hangs on the last digits of two eigenvalues;
-        # 12 gives its row dependably.
+        # The paper has 20 for Salinas A, but there the result is sensitive to the last digits of
+        # two eigenvalues. 12 gives the paper's result on every machine.
         settings["radius"] = {"indian-pines-subset": 8, "salinas-a": 12, "ksc-subset": 20}[scene]
     elif scene == "salinas-a":
         settings["symmetrize"] = "max"

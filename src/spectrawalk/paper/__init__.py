@@ -1,13 +1,17 @@
-"""The paper's table and figures, remade, and the same table for anybody's scene and method.
+"""Reproduction of the paper's table and figures, and the same table for other scenes and methods.
 
 ==============  ==================================================================
-published       what the paper printed
-child           one method on one image, in a process of its own
+published       figures that the paper printed
+settings        settings of each method on the paper's scenes
+child           one method on one image, in a separate process
 runs            all runs of a table, each done once and kept
-table           runs summed up: Markdown, comma-separated values
-heatmap         the table as a picture
-sweeps          accuracy over radius, eigenpairs and time, sharing what can be shared
-readings        accuracy under every reading of the paper
+plugins         Python files of a user that register methods
+table           summary of the runs as Markdown and comma-separated values
+heatmap         the table as a heat map
+sweeps          accuracy for different radii, numbers of eigenpairs and times
+sweep_figures   figures of the sweeps
+readings        accuracy for every interpretation of the paper
 figures         the paper's figures
+products        the output files of the commands
 ==============  ==================================================================
 """

@@ -1,7 +1,7 @@
-"""One method on one image, in a process of its own, so that its time and memory are its own.
+"""One method on one image, in a separate process, so that time and memory are measured separately.
 
-It finds the cube, the mask and the job in a folder and leaves the labels and what became of the job
-there. It never sees ground truth.
+The process reads the cube, the mask and the job from a folder, and writes the labels and the
+outcome there. It has no access to ground truth.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CUBE, MASK, JOB, LABELS, OUTCOME = "cube.npy", "mask.npy", "job.json", "labels.n
 
 
 def main(folder: Path) -> None:
-    """Do the job in `folder`; whatever goes wrong is in its outcome, as one sentence."""
+    """Do the job in `folder`. If it fails, the outcome contains a one-line message."""
     outcome: dict[str, Any] = {"error": ""}
     try:
         job = read_json(folder / JOB)
@@ -38,8 +38,10 @@ def main(folder: Path) -> None:
     except SpectrawalkError as error:
         outcome["error"] = str(error)
     except MemoryError:
-        outcome["error"] = "there is not enough memory."
-    except Exception as error:  # a user's own method may raise anything
+        outcome["error"] = (
+            "there is not enough memory; use a smaller image or a machine with more memory."
+        )
+    except Exception as error:  # a user's own method can raise any exception
         what = str(error).strip().splitlines()
         outcome["error"] = f"{type(error).__name__}: {what[0] if what else 'no message'}"
     write_json(folder / OUTCOME, outcome)
@@ -48,11 +50,11 @@ def main(folder: Path) -> None:
 def cluster(
     method: str, parameters: Mapping[str, Any], cube: NDArray[Any], mask: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int32], float]:
-    """Labels of one method, and the seconds that they took.
+    """Labels of one method, and its run time in seconds.
 
-    Imports and compilation happen before the clock starts, on a small made-up scene.
+    A first run on a small synthetic scene imports and compiles everything before the timing starts.
     """
-    with suppress(Exception):  # what is wrong with a method shows on the real scene
+    with suppress(Exception):  # an error of the method also occurs on the real scene
         small = make_scene((16, 16), n_bands=20, n_classes=2)
         warm_up = dict(parameters) | {"n_clusters": 2}
         make_method(method, **warm_up).fit_predict(small.cube, mask=small.mask)
@@ -66,21 +68,20 @@ def cluster(
 def _checked(method: str, labels: NDArray[Any], mask: NDArray[np.bool_]) -> NDArray[np.int32]:
     if labels.shape != mask.shape:
         raise DataError(
-            f"method '{method}' gave labels of shape {labels.shape} for an image of {mask.shape}; "
-            "it must give one label per pixel."
+            f"method '{method}' returned labels of shape {labels.shape} for an image of shape "
+            f"{mask.shape}; it must return one label per pixel."
         )
     if labels.dtype.kind not in "ui":
         raise DataError(
-            f"method '{method}' gave labels of type {labels.dtype}; it must give integers."
+            f"method '{method}' returned labels of type {labels.dtype}; it must return integers."
         )
     return np.where(mask, labels, -1).astype(np.int32)
 
 
 def peak_megabytes() -> float | None:
-    """Largest resident memory of this process so far; None where the system does not tell.
+    """Peak resident memory of this process so far; None if the system does not report it.
 
-    On Linux from the kernel's account of the address space: what getrusage says there includes
-    the program that started this one.
+    On Linux the value comes from /proc, because getrusage includes the parent process there.
     """
     status = Path("/proc/self/status")
     if status.exists():

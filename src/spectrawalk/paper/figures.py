@@ -1,6 +1,6 @@
-"""The paper's figures, remade: functions from scenes and runs to a matplotlib ``Figure``.
+"""The paper's figures: functions that draw a matplotlib ``Figure`` from scenes and runs.
 
-A class has one colour in all of them, and so has the cluster matched with it.
+A class has the same colour in all figures, and so has the cluster matched with it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 NEIGHBOR_PIXEL = (28, 44)
 """Row and column of the pixel of Salinas A whose neighbours are shown.
 
-Among the labelled pixels whose window lies inside the image, its nearest spectra lie farthest away.
+Of the labelled pixels with a whole window, it is the one whose nearest spectra are farthest away.
 """
 
 _RED, _YELLOW = "#d62728", (255, 221, 0)
@@ -76,7 +76,7 @@ def draw_neighbors(
     pixel : (int, int)
         Row and column.
     k : int
-        How many neighbours.
+        Number of neighbours.
     radius : int
         Half-width of the window in pixels.
     """
@@ -108,7 +108,7 @@ def draw_neighbors(
 def neighbors_of(
     scene: Scene, pixel: tuple[int, int], k: int, radius: int | None
 ) -> NDArray[np.bool_]:
-    """Mark the k spectrally nearest neighbours of a pixel, in a window or (None) anywhere.
+    """Mark the k spectrally nearest neighbours of a pixel, in a window or in the whole image.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def draw_label_maps(scene: Scene, runs: Sequence[MethodRun]) -> Figure:
     scene : Scene
         With ground truth.
     runs : sequence of MethodRun
-        One per method, with labels; a failed one is shown as an empty map.
+        One per method, with labels; a failed run gives an empty map.
     """
     new_figure, _ = figure_and_patch()
     n_rows = -(-(len(runs) + 1) // _MAPS_ACROSS)
@@ -167,9 +167,9 @@ def draw_label_maps(scene: Scene, runs: Sequence[MethodRun]) -> Figure:
 def paint_by_class(
     scene: Scene, labels: NDArray[np.integer], of_class: dict[int, Color]
 ) -> NDArray[np.uint8]:
-    """Colour image of the labels: a cluster has the colour of the class it is matched with.
+    """Colour image of the labels. A cluster has the colour of the class matched with it.
 
-    Clusters without a class have the colours that follow those of the classes.
+    Clusters without a class have the next colours of the palette.
     """
     matching = score(_truth(scene), labels).matching
     further = iter(cluster_colors(len(of_class) + int(labels.max()) + 1)[len(of_class) :].tolist())
@@ -181,7 +181,7 @@ def paint_by_class(
 
 
 def colors_of_classes(scene: Scene) -> dict[int, Color]:
-    """Give each class of a scene its colour, by its place among the classes."""
+    """Colour of each class of a scene, by its position among the classes."""
     truth = _truth(scene)
     classes = [int(each) for each in np.unique(truth[truth > 0])]
     return class_colors(classes, matching={}, n_clusters=0)
@@ -225,7 +225,7 @@ def _draw_in_shape(ax: Axes, image: NDArray[Any], title: str) -> None:
 
 
 def _grey(values: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Grey image of the ranks of some values, dim enough for marks to stand out."""
+    """Dark grey image of the ranks of the values, on which marks are easy to see."""
     shade = rankdata(values, nan_policy="omit").reshape(values.shape) / values.size
     grey = np.where(np.isnan(values), 255, 30 + 130 * np.nan_to_num(shade)).astype(np.uint8)
     return np.repeat(grey[..., np.newaxis], 3, axis=2)

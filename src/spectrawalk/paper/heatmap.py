@@ -1,4 +1,4 @@
-"""The table as a picture: measured accuracy, and how far it lies from the paper's."""
+"""The table as a heat map: measured accuracy, and its difference from the paper's."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NAMES = ("OA", "AA", "kappa")
-_FARTHEST = 0.4  # a difference this large has the darkest colour
+_FARTHEST = 0.4  # differences from this on have the darkest colour
 
 
 def draw_table(rows: Sequence[Row]) -> Figure:
-    r"""Draw a heat map of the rows: methods downwards, scenes across.
+    r"""Draw a heat map of the rows, with one row per method and one panel per scene.
 
-    Where the paper printed figures, a second map beside the first shows measured less printed.
+    If the paper has figures for the scene, a second panel shows measured minus paper.
 
     Examples
     --------
     >>> from spectrawalk.paper.runs import MethodRun
     >>> from spectrawalk.paper.table import sum_up
-    >>> figure = draw_table(sum_up([Run("sc", "field", 0, 3, oa=0.5, aa=0.5, kappa=0.1)]))
+    >>> run = MethodRun("sc", "field", 0, 3, oa=0.5, aa=0.5, kappa=0.1)
+    >>> figure = draw_table(sum_up([run]))
     >>> [ax.get_title() for ax in figure.axes][0]
     'field\nmeasured'
     """
@@ -75,7 +76,7 @@ def _draw_panel(
 
 
 def write_in_cells(ax: Axes, image: Any, pattern: str, *, size: float = 9) -> None:
-    """Write each value of a heat map into its cell, in ink that its colour lets one read."""
+    """Write each value of a heat map into its cell, in black or white for good contrast."""
     cells = np.ma.filled(image.get_array(), np.nan)
     colors = image.cmap(image.norm(cells))[..., :3]
     for row, col in np.ndindex(*cells.shape):

@@ -13,7 +13,7 @@ _loaded: set[Path] = set()
 
 
 def load_plugins(files: Sequence[str | Path]) -> None:
-    """Run Python files that call :func:`spectrawalk.baselines.register`, each once.
+    """Run Python files that call :func:`spectrawalk.baselines.register`. Each file runs once.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def _load(path: Path) -> None:
     spec = spec_from_file_location(name, path) if path.is_file() else None
     if spec is None or spec.loader is None:
         raise FileError(f"'{path}' is not a Python file (.py); give one that registers a method.")
-    # The file's neighbours can be imported, but must not stand in for other modules.
+    # Other files in its folder can be imported, but must not hide other modules.
     sys.path.append(str(path.parent))
     module = module_from_spec(spec)
     sys.modules[name] = module
@@ -55,5 +55,5 @@ def _load(path: Path) -> None:
         raise FileError(f"'{path}' cannot be used: {error}") from error
     except Exception as error:
         raise FileError(
-            f"'{path}' cannot be run ({type(error).__name__}: {error}); mend it first."
+            f"'{path}' cannot be run ({type(error).__name__}: {error}); correct the file."
         ) from error

@@ -1,4 +1,4 @@
-"""The files that the commands leave: tables and pictures, from scenes and runs."""
+"""Output files of the commands: tables and figures from scenes and runs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Written = list[tuple[Path, str]]
-"""Files, each with a few words on what it is."""
+"""Files, each with a short description."""
 
 TABLE = "table"
 READINGS = "readings"
 
 
 def find_scenes(names: Sequence[str]) -> tuple[list[Scene], dict[str, str]]:
-    """Load scenes; those not at hand are named with the reason instead."""
+    """Load scenes. Missing scenes are returned by name with the reason."""
     scenes, missing = [], {}
     for name in names:
         try:
@@ -45,36 +45,36 @@ def find_scenes(names: Sequence[str]) -> tuple[list[Scene], dict[str, str]]:
 def run_paper_methods(
     scene: Scene, methods: Sequence[str], n_seeds: int, folder: Path, *, fresh: bool = False
 ) -> list[MethodRun]:
-    """Run methods on one of the paper's scenes, with the paper's settings where it has some."""
+    """Run methods on one of the paper's scenes, SRDL, DLSS and DL with the paper's settings."""
     settings = paper_settings(scene.name)
     jobs = plan_jobs(methods, settings["srdl"]["n_clusters"], n_seeds, settings)
     return list(run_jobs(scene, jobs, folder, fresh=fresh))
 
 
 def write_table(
-    rows: Sequence[table.Row], left_out: Sequence[str], folder: Path
+    rows: Sequence[table.Row], missing: Sequence[str], folder: Path
 ) -> tuple[Written, list[str]]:
-    """Write a table as Markdown, as comma-separated values and, with matplotlib, as a picture.
+    """Write a table as Markdown, as comma-separated values and, with matplotlib, as a heat map.
 
-    Returns the files, and remarks on what was left out.
+    Returns the files, and a remark for each file that was not written.
     """
     markdown, values, picture = (folder / f"{TABLE}.{end}" for end in ("md", "csv", "png"))
-    write_text(markdown, table.as_markdown(rows, left_out))
+    write_text(markdown, table.as_markdown(rows, missing))
     write_csv(values, table.COLUMNS, table.as_records(rows))
-    written = [(markdown, "the table, to read"), (values, "the table, to compute with")]
+    written = [(markdown, "the table as Markdown"), (values, "the table as comma-separated values")]
     if not find_spec("matplotlib"):
         return written, [
-            f"{picture.name} was left out: it needs matplotlib; get it with "
+            f"{picture.name} was not written, because matplotlib is missing; install it with "
             '`pip install "spectrawalk[figures]"`.'
         ]
     save_figure(draw_table(rows), picture)
-    return [*written, (picture, "the table, as a heat map")], []
+    return [*written, (picture, "the table as a heat map")], []
 
 
 def write_readings(scenes: Sequence[Scene], folder: Path) -> tuple[Written, list[str]]:
-    """Score every reading of the paper on its scenes, and write the list.
+    """Score every interpretation of the paper on its scenes, and write the list.
 
-    Returns the files, and what the readings show in sentences.
+    Returns the files, and a summary in sentences.
     """
     found = [each for scene in scenes for each in readings.score_readings(scene)]
     markdown, values = (folder / f"{READINGS}.{end}" for end in ("md", "csv"))
@@ -87,19 +87,22 @@ def write_readings(scenes: Sequence[Scene], folder: Path) -> tuple[Written, list
     for scene in scenes:
         of_scene = [each for each in found if each.scene == scene.name]
         sentences += [f"{scene.name}: {sentence}" for sentence in readings.remarks(of_scene)]
-    written = [(markdown, "every reading, to read"), (values, "every reading, to compute with")]
+    written = [
+        (markdown, "all interpretations as Markdown"),
+        (values, "all interpretations as comma-separated values"),
+    ]
     return written, sentences
 
 
 def write_figures(
     scenes: Sequence[Scene], folder: Path, *, fresh: bool = False
 ) -> tuple[Written, list[str]]:
-    """Draw every figure of the paper for the scenes at hand, and the grids beyond it.
+    """Draw every figure of the paper for the available scenes, and additional parameter grids.
 
-    Label maps are those of the runs in `folder` where it holds them already, with seed 0.
+    Label maps are from runs with seed 0. Runs in `folder` are reused.
     Returns the files, and a sentence for each run that failed.
     """
-    figure_and_patch()  # find out now whether there is anything to draw with
+    figure_and_patch()  # raises an error now if matplotlib is missing
     written: Written = []
     failures: list[str] = []
     for scene in scenes:
@@ -117,7 +120,7 @@ def _write_pictures_of(scene: Scene, folder: Path) -> Written:
     what = "first principal component and ground truth"
     written = [_save(figures.draw_scene(scene), folder / f"scene-{name}", what)]
     if name == "salinas-a":
-        what = "a pixel's neighbours, with and without the window"
+        what = "neighbours of a pixel, with and without the window"
         written.append(_save(figures.draw_neighbors(scene), folder / f"neighbours-{name}", what))
     return written
 
@@ -132,7 +135,7 @@ def _write_sweep(scene: Scene, folder: Path) -> Written:
     over_pairs = sweep_figures.draw_grid(name, points, "n_eigenpairs", fixed=t, usual=M)
     over_times = sweep_figures.draw_grid(name, points, "time", fixed=M, usual=t)
     return [
-        (numbers, "the numbers behind the next three"),
+        (numbers, "the values of the next three figures"),
         _save(curves, folder / f"radius-{name}", "accuracy against the radius"),
         _save(over_pairs, folder / f"grid-r-M-{name}", "OA over radius and eigenpairs"),
         _save(over_times, folder / f"grid-r-t-{name}", "OA over radius and time"),

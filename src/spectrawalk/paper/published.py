@@ -1,4 +1,4 @@
-"""What the paper printed: its table, its radii, and the names of its methods and scenes."""
+"""Figures that the paper printed: its table, its radii, its methods and scenes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SCENE_TITLES = {
 METRES_PER_PIXEL = {"indian-pines-subset": 20.0, "salinas-a": 3.7, "ksc-subset": 18.0}
 
 RADIUS = {"indian-pines-subset": 8, "salinas-a": 20, "ksc-subset": 20}
-"""SRDL's radius as the paper prints it, in pixels."""
+"""Radius of SRDL in the paper, in pixels."""
 
 # Indian Pines, Salinas A, Kennedy Space Center: OA, AA and kappa of each.
 _TABLE = {
@@ -70,7 +70,7 @@ PUBLISHED = {
 
 
 def method_title(method: str) -> str:
-    """Name of a method in tables and figures: the paper's, or its own.
+    """Name of a method in tables and figures; registered methods keep their name.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Accuracy of SRDL, DLSS and DL under every reading of the paper.
+"""Accuracy of SRDL, DLSS and DL for every interpretation ("reading") of the paper.
 
-The paper leaves open whether the graph is symmetric, what counts as a consensus, and what a pixel
-does while its nearest denser pixel has no label. Ground truth is used here to compare the readings
-with the paper's rows, and nowhere else.
+The paper does not state whether the graph is symmetric, what counts as a consensus, and what
+happens to a pixel while its nearest denser pixel is unlabelled. Ground truth is only used to
+compare the interpretations with the paper's results.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from spectrawalk.srdl.labels import OPEN_PARENT, STAGE1_RULES
 
 @dataclass(frozen=True)
 class Reading:
-    """One reading, and how it scores; what concerns the consensus is empty for DL."""
+    """One interpretation and its scores; fields about the consensus are empty for DL."""
 
     method: str
     scene: str
@@ -35,19 +35,19 @@ class Reading:
     aa: float
     kappa: float
     chosen: bool
-    """Whether it is the one of ``from_paper``."""
+    """Whether ``from_paper`` uses this interpretation."""
 
 
 def score_readings(scene: Scene) -> list[Reading]:
-    """Score every reading on one of the paper's scenes.
+    """Score every interpretation on one of the paper's scenes.
 
-    Everything else is as in ``from_paper``: radius, eigenpairs and number of clusters.
+    Radius, number of eigenpairs and number of clusters are those of ``from_paper``.
     """
     assert scene.ground_truth is not None
     found = []
-    family: tuple[type[Any], ...] = (SRDL, DLSS, DL)
-    cases = list(product(family, GRAPHS.items()))
-    for method, (graph, symmetrize) in progress.track(f"readings on {scene.name}", cases):
+    methods: tuple[type[Any], ...] = (SRDL, DLSS, DL)
+    cases = list(product(methods, GRAPHS.items()))
+    for method, (graph, symmetrize) in progress.track(f"interpretations on {scene.name}", cases):
         settings = method.from_paper(scene.name).get_params()
         model = method(**settings | {"symmetrize": symmetrize})
         with progress.listen(lambda stage, done, total: None):
@@ -56,7 +56,7 @@ def score_readings(scene: Scene) -> list[Reading]:
             [("", "", False)] if method is DL else product(STAGE1_RULES, OPEN_PARENT, (False, True))
         )
         for stage1, parent, own in rules:
-            # The readings concern the labels alone, so that one fit serves them all.
+            # These interpretations only affect the labels, so one fit is enough for all.
             if method is not DL:
                 model.set_params(stage1=stage1, open_parent=parent, own_vote=own)
             scores = score(scene.ground_truth, model.relabel(settings["n_clusters"]))
@@ -78,11 +78,11 @@ def score_readings(scene: Scene) -> list[Reading]:
 
 
 COLUMNS = tuple(Reading.__dataclass_fields__)
-"""Columns of the comma-separated list of readings."""
+"""Columns of the comma-separated values."""
 
 
 def as_markdown(readings: Sequence[Reading]) -> str:
-    """Write a table of the readings for each scene, and below it what it shows."""
+    """Write a table of the interpretations for each scene, followed by a summary."""
     parts = []
     for scene in dict.fromkeys(reading.scene for reading in readings):
         of_scene = [reading for reading in readings if reading.scene == scene]
@@ -100,14 +100,14 @@ def as_markdown(readings: Sequence[Reading]) -> str:
 
 
 def remarks(readings: Sequence[Reading]) -> list[str]:
-    """Say in sentences what the readings of one scene show."""
+    """Summarise the interpretations of one scene in sentences."""
     sentences = []
     for method in dict.fromkeys(each.method for each in readings):
         values = [each.oa for each in readings if each.method == method]
         paper = PUBLISHED[method.lower(), readings[0].scene].oa
         sentences.append(
             f"{method}: OA from {min(values):.3f} to {max(values):.3f} over {len(values)} "
-            f"readings; the paper has {paper:.2f}."
+            f"interpretations; the paper has {paper:.2f}."
         )
     [srdl] = [each.oa for each in readings if each.method == "SRDL" and each.chosen]
     better = [each for each in readings if each.method == "DLSS" and each.oa > srdl]
@@ -115,11 +115,14 @@ def remarks(readings: Sequence[Reading]) -> list[str]:
     if better:
         best = max(better, key=lambda each: each.oa)
         sentences.append(
-            f"{len(better)} of the {n_dlss} readings of DLSS beat SRDL at the paper's settings "
-            f"({srdl:.3f}); the best has {best.oa:.3f} / {best.aa:.3f} / {best.kappa:.3f} "
-            f"({best.graph}, {best.stage1}, open parent: {best.open_parent}, "
-            f"own vote: {best.own_vote})."
+            f"{len(better)} of the {n_dlss} interpretations of DLSS have a higher OA than SRDL "
+            f"with the paper's settings ({srdl:.3f}); the best has "
+            f"{best.oa:.3f} / {best.aa:.3f} / {best.kappa:.3f} ({best.graph}, {best.stage1}, "
+            f"open parent: {best.open_parent}, own vote: {best.own_vote})."
         )
     else:
-        sentences.append(f"No reading of DLSS beats SRDL at the paper's settings ({srdl:.3f}).")
+        sentences.append(
+            "No interpretation of DLSS has a higher OA than SRDL with the paper's settings "
+            f"({srdl:.3f})."
+        )
     return sentences

@@ -1,8 +1,8 @@
-"""The runs behind a table: each in a process of its own, done once and kept in a folder.
+"""The runs of a table. Each run is a separate process, is done once, and is kept in a folder.
 
-A run is one method with one seed on one scene. What it gave is kept under the method's and the
-scene's name with a fingerprint of everything it depends on, so that an interrupted table goes on
-where it stopped, and a result of older code, other data or other settings is never taken for it.
+A run is one method with one seed on one scene. Its result is kept under the names of the method and
+the scene, with a fingerprint of everything that it depends on. So an interrupted table continues
+where it stopped, and results of older code, other data or other settings are never reused.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from spectrawalk.results.scores import score
 from spectrawalk.scene import Scene
 
 RUNS = "runs"
-"""Folder inside the output folder in which runs are kept."""
+"""Folder inside the output folder where runs are kept."""
 
 _NOT_IN_RUNS = {"cli", "paper", "captions.py", "figures.py", "mean_spectra.py", "palette.py"}
-"""Parts of the package on which no label and no score depends."""
+"""Parts of the package that affect neither labels nor scores."""
 
 _HOME = str(Path(spectrawalk.__file__).resolve().parent.parent)
-# With -P, files in the user's folder do not stand in for modules of the same name. The package is
-# found where it is found here, even if that was by a relative path.
+# With -P, files in the user's folder do not hide modules of the same name. The package is imported
+# from the same folder as here, even if this was a relative path.
 _START_CHILD = """
 import sys
 from pathlib import Path
@@ -56,32 +56,32 @@ main(Path(sys.argv[1]))
 
 @dataclass(frozen=True)
 class Job:
-    """One method with one seed: what is asked for."""
+    """One method with one seed, to be run."""
 
     method: str
     seed: int
     parameters: Mapping[str, Any]
-    """Of the estimator, ``n_clusters`` and ``random_state`` among them."""
+    """Parameters of the estimator, with ``n_clusters`` and ``random_state``."""
 
 
 @dataclass(frozen=True)
 class MethodRun:
-    """One method with one seed on one scene: what came of it.
+    """Result of one method with one seed on one scene.
 
     Attributes
     ----------
     method, scene, seed
-        What was run.
+        The method, the name of the scene and the seed.
     oa, aa, kappa : float
         Agreement with the ground truth; NaN if the run failed.
     n_wanted, n_clusters : int
-        Clusters asked for, and found.
+        Number of clusters asked for, and found.
     seconds : float
-        Time of the method alone, without imports and compilation.
+        Run time of the method, without imports and compilation.
     peak_mb : float or None
-        Largest resident memory of the process, the interpreter and its libraries included.
+        Peak resident memory of the process, with the interpreter and its libraries.
     error : str
-        Why the run failed, in one sentence; empty if it did not.
+        One-line message if the run failed; empty otherwise.
     """
 
     method: str
@@ -99,9 +99,9 @@ class MethodRun:
 
 
 def choose_methods(names: str) -> list[str]:
-    """Read a list of methods, ``all`` or names with commas between.
+    """Parse a comma-separated list of methods, or ``all``.
 
-    ``all`` is the paper's fourteen and those that joined.
+    ``all`` is the fourteen methods of the paper and all registered ones.
 
     Examples
     --------
@@ -127,16 +127,16 @@ def plan_jobs(
     n_seeds: int,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Job]:
-    """List the jobs of a table: methods that use a seed come once per seed, others once.
+    """List the jobs of a table: random methods once per seed, other methods once.
 
     Parameters
     ----------
     methods : sequence of str
     n_clusters : int
     n_seeds : int
-        Seeds 0, 1, ... Methods that joined get all of them, since nobody knows whether they matter.
+        The seeds are 0, 1, ... Registered methods run with all of them, because they may be random.
     settings : mapping, optional
-        Parameters of a method other than its defaults.
+        Parameters of each method that differ from its defaults.
 
     Examples
     --------
@@ -161,26 +161,26 @@ def run_jobs(
     fresh: bool = False,
     plugins: Sequence[Path] = (),
 ) -> Iterator[MethodRun]:
-    """Run the jobs on a scene with ground truth, or find what came of them before.
+    """Run the jobs on a scene with ground truth, or reuse the results that were kept.
 
     Parameters
     ----------
     scene : Scene
     jobs : sequence of Job
     folder : path
-        Where runs are kept, in ``runs/<scene>``. Failures are not kept: they are tried again.
+        Runs are kept here, in ``runs/<scene>``. Failed runs are not kept and run again.
     fresh : bool
-        Whether to do everything again.
+        Whether to repeat all runs.
     plugins : sequence of path
         Python files that register methods.
 
     Yields
     ------
-    Run
-        In the order of the jobs, with labels. Each is kept before it is given.
+    MethodRun
+        In the order of the jobs, with labels. Each is kept before it is yielded.
     """
     if scene.ground_truth is None or not (scene.ground_truth > 0).any():
-        raise DataError(f"scene '{scene.name}' has no ground truth to score against; give one.")
+        raise DataError(f"scene '{scene.name}' has no ground truth; give one for the scores.")
     place = folder / RUNS / _file_name(scene.name)
     place.mkdir(parents=True, exist_ok=True)
     data = fingerprint_of_scene(scene)
@@ -210,7 +210,7 @@ def fingerprint_of_scene(scene: Scene) -> str:
 
 
 def _fingerprint(job: Job, data: str, plugins: Sequence[Path]) -> str:
-    """Digest of everything that labels and scores depend on."""
+    """Digest of everything that affects labels and scores."""
     own = () if job.method in METHOD_TITLES else _sources_of_method(job.method, plugins)
     record = {
         "parameters": dict(job.parameters),
@@ -224,7 +224,7 @@ def _fingerprint(job: Job, data: str, plugins: Sequence[Path]) -> str:
 
 @cache
 def _fingerprint_of_code() -> str:
-    """Digest of the package and the versions of the libraries that it computes with."""
+    """Digest of the package and of the versions of the numerical libraries."""
     digest = hashlib.sha256()
     home = Path(spectrawalk.__file__).parent
     for file in sorted(home.rglob("*.py")):
@@ -237,13 +237,13 @@ def _fingerprint_of_code() -> str:
 
 
 def _sources_of_method(method: str, plugins: Sequence[Path]) -> list[Path]:
-    """Files that are known to hold the code of a method that joined."""
+    """Known source files of a registered method."""
     files = list(plugins)
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         if entry.name == method:
             try:
                 spec = find_spec(entry.module)
-            except ImportError:  # the run itself will say so
+            except ImportError:  # the run itself reports this
                 spec = None
             if spec is not None and spec.origin is not None and Path(spec.origin).is_file():
                 files.append(Path(spec.origin))
@@ -251,7 +251,7 @@ def _sources_of_method(method: str, plugins: Sequence[Path]) -> list[Path]:
 
 
 def _scene_on_disk(scene: Scene, place: Path) -> TemporaryDirectory[str]:
-    """Put what a child may see, the cube and the mask, into a folder of its own."""
+    """Write the cube and the mask, which the child process reads, into a temporary folder."""
     work = TemporaryDirectory(prefix=".spectrawalk-", dir=place)
     np.save(Path(work.name, child.CUBE), scene.cube)
     np.save(Path(work.name, child.MASK), scene.mask)
@@ -297,14 +297,14 @@ def _run_job(scene: Scene, job: Job, work: str, plugins: Sequence[Path]) -> Meth
 def _why_it_died(done: subprocess.CompletedProcess[str]) -> str:
     if done.returncode < 0:
         return (
-            f"its process was ended by signal {-done.returncode}, as happens when memory runs out."
+            f"its process was ended by signal {-done.returncode}, possibly because memory ran out."
         )
     last = done.stderr.strip().splitlines()[-1:] or ["no message"]
     return f"its process ended with code {done.returncode}: {last[0]}"
 
 
 def _find(kept: Path, fingerprint: str) -> MethodRun | None:
-    """Read a run that was kept, if it is of the same code, data and settings."""
+    """Read a run that was kept, if code, data and settings are the same."""
     record_file, labels_file = kept.with_suffix(".json"), kept.with_suffix(".npy")
     if not (record_file.is_file() and labels_file.is_file()):
         return None
@@ -314,12 +314,12 @@ def _find(kept: Path, fingerprint: str) -> MethodRun | None:
             return None
         return MethodRun(**record, labels=np.load(labels_file))
     except (FileError, TypeError, ValueError, OSError):
-        return None  # damaged: done again
+        return None  # damaged: run again
 
 
 def _keep(kept: Path, run: MethodRun, fingerprint: str) -> None:
     record_file = kept.with_suffix(".json")
-    record_file.unlink(missing_ok=True)  # a record must never stand beside other labels
+    record_file.unlink(missing_ok=True)  # a record must never belong to other labels
     assert run.labels is not None
     with atomic_path(kept.with_suffix(".npy")) as temporary:
         np.save(temporary, run.labels)
@@ -329,5 +329,5 @@ def _keep(kept: Path, run: MethodRun, fingerprint: str) -> None:
 
 
 def _file_name(name: str) -> str:
-    """Make a name that any file system takes."""
+    """File name that is valid on every file system."""
     return re.sub(r"[^\w-]+", "_", name) or "_"

@@ -1,4 +1,4 @@
-"""With what each method runs on the paper's scenes."""
+"""Settings of each method on the paper's scenes."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from spectrawalk.errors import SceneNotFoundError
 from spectrawalk.estimators import DL, DLSS, SRDL
 from spectrawalk.estimators.presets import PAPER_SCENES
 
-_FAMILY: dict[str, type[Any]] = {"srdl": SRDL, "dlss": DLSS, "dl": DL}
+_TUNED: dict[str, type[Any]] = {"srdl": SRDL, "dlss": DLSS, "dl": DL}
 
 
 def paper_settings(scene: str) -> dict[str, dict[str, Any]]:
-    """Parameters of the methods that the paper's authors tuned to a scene.
+    """Parameters of the methods with special settings for a scene.
 
-    SRDL, DLSS and DL have the settings of ``from_paper``; all other methods run with their
-    defaults and the number of classes.
+    SRDL, DLSS and DL have the settings of ``from_paper``. All other methods run with their defaults
+    and the number of classes.
 
     Examples
     --------
     >>> paper_settings("indian-pines-subset")["srdl"]["radius"]
     8
     """
-    return {name: kind.from_paper(scene).get_params() for name, kind in _FAMILY.items()}
+    return {name: kind.from_paper(scene).get_params() for name, kind in _TUNED.items()}
 
 
 def choose_scenes(names: str) -> list[str]:
-    """Read a list of the paper's scenes, ``all`` or names with commas between.
+    """Parse a comma-separated list of the paper's scenes, or ``all``.
 
     Examples
     --------
@@ -40,6 +40,6 @@ def choose_scenes(names: str) -> list[str]:
     if unknown or not wanted:
         found = ", ".join(map(repr, unknown)) or repr(names)
         raise SceneNotFoundError(
-            f"scene {found} is none of the paper's; choose all, or from {', '.join(PAPER_SCENES)}."
+            f"scene {found} is not in the paper; choose all, or from {', '.join(PAPER_SCENES)}."
         )
     return wanted

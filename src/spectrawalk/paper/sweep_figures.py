@@ -1,4 +1,4 @@
-"""Accuracy against the radius, and over grids of radius with eigenpairs or time, drawn."""
+"""Figures of the accuracy for different radii, numbers of eigenpairs and times."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def draw_radius(scene: str, points: Sequence[Point], n_eigenpairs: int, time: fl
     Parameters
     ----------
     scene : str
-        Name of the scene; the paper's radius is marked if it has one.
+        Name of the scene. The radius of the paper is marked, if the scene is in the paper.
     points : sequence of Point
     n_eigenpairs, time
-        Only the points with these are drawn.
+        Only the points with these values are drawn.
 
     Examples
     --------
@@ -74,9 +74,9 @@ def draw_radius(scene: str, points: Sequence[Point], n_eigenpairs: int, time: fl
 def draw_grid(
     scene: str, points: Sequence[Point], across: str, fixed: float, usual: float
 ) -> Figure:
-    """Draw OA over the radius and one other parameter as heat maps, one per graph.
+    """Draw the OA for different radii and values of one other parameter, one heat map per graph.
 
-    The cell with the paper's radius and the usual value of the other parameter is framed.
+    The cell with the radius of the paper and the usual value of the other parameter is framed.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def draw_grid(
     fixed : float
         Value of the parameter that does not vary: the time, or the number of eigenpairs.
     usual : float
-        Value of the other parameter in the settings that give the paper's rows.
+        Value of the other parameter that reproduces the paper's results.
     """
     new_figure, _ = figure_and_patch()
     other = "time" if across == "n_eigenpairs" else "n_eigenpairs"

@@ -1,8 +1,9 @@
-"""Accuracy of SRDL over radius, eigenpairs and time, with every shared part done once.
+"""Accuracy of SRDL for different radii, numbers of eigenpairs and times.
 
-Neighbours depend on the radius alone, eigenpairs on the graph alone; the density on neither. So one
-search serves both graphs of a radius, and one solve all numbers of eigenpairs and all times.
-Ground truth is used here to show how fragile a choice is, and nowhere else.
+Shared parts are computed once. The neighbours depend on the radius only, the eigenpairs on the
+graph only, and the density on neither. So one search is enough for both graphs of a radius, and one
+solution for all numbers of eigenpairs and all times. Ground truth is only used to show how
+sensitive the accuracy is to these parameters.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from spectrawalk.srdl.neighbors import global_neighbors
 
 DIRECTED, SYMMETRIC = "directed", "symmetric"
 GRAPHS = {DIRECTED: None, SYMMETRIC: "max"}
-"""The two graphs of a radius, and what the estimators call them in ``symmetrize``."""
+"""The two graphs of a radius, and their values of the parameter ``symmetrize``."""
 
 RADII = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 24, 30)
 EIGENPAIRS = (3, 4, 5, 6, 8, 10, 12, 15, 20)
@@ -37,7 +38,7 @@ TIMES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 
 @dataclass(frozen=True)
 class Point:
-    """Accuracy with one setting; NaN where there were too few modes to label from."""
+    """Accuracy with one setting; NaN if there are fewer modes than clusters."""
 
     graph: str
     radius: int
@@ -49,11 +50,11 @@ class Point:
 
 
 COLUMNS = tuple(Point.__dataclass_fields__)
-"""Columns of the comma-separated list of points."""
+"""Columns of the comma-separated values."""
 
 
 def as_records(points: Sequence[Point]) -> list[dict[str, Any]]:
-    """Give the points as records, rounded for writing."""
+    """Records of the points, rounded for output."""
     return [
         asdict(point)
         | {"time": f"{point.time:g}"}
@@ -64,7 +65,7 @@ def as_records(points: Sequence[Point]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """What all settings share."""
+    """The parts that all settings share."""
 
     pixels: Pixels
     density: pipeline.Density
@@ -78,7 +79,7 @@ def sweep(
 ) -> list[Point]:
     """Score SRDL for every radius, both graphs, and every (eigenpairs, time) of `settings`.
 
-    All other parameters are SRDL's defaults. A radius beyond the image counts as the image's.
+    All other parameters are the defaults of SRDL. A radius larger than the image is cut to it.
 
     Parameters
     ----------
@@ -99,12 +100,12 @@ def sweep(
     defaults = SRDL()
     settings = list(dict.fromkeys(settings))
     most = max(M for M, _ in settings)
-    with progress.listen(_nobody):  # its stages are steps of one sweep
+    with progress.listen(_silent):  # the stages are steps of one sweep
         prepared = _prepare(scene, defaults)
     points = []
     for radius in progress.track(f"radii on {scene.name}", radii):
-        with progress.listen(_nobody):
-            for name, eigenvalues, eigenvectors in _walks(prepared, defaults, radius, most):
+        with progress.listen(_silent):
+            for name, eigenvalues, eigenvectors in _eigenpairs(prepared, defaults, radius, most):
                 for M, t in settings:
                     coordinates = diffusion_coordinates(
                         eigenvalues[:M], np.ascontiguousarray(eigenvectors[:, :M]), t
@@ -115,14 +116,14 @@ def sweep(
 
 
 def grid_settings(n_eigenpairs: int, time: float) -> list[tuple[int, float]]:
-    """List (M, t) for the grids: every M at one time, and every time at one M."""
+    """List (M, t) for the grids: every M with one time, and every time with one M."""
     return [(M, time) for M in sorted({*EIGENPAIRS, n_eigenpairs})] + [
         (n_eigenpairs, t) for t in TIMES if t != time
     ]
 
 
-def _nobody(stage: str, done: int, total: int) -> None:
-    """Hear nothing."""
+def _silent(stage: str, done: int, total: int) -> None:
+    """Ignore the progress."""
 
 
 def _prepare(scene: Scene, defaults: SRDL) -> _Prepared:
@@ -133,7 +134,7 @@ def _prepare(scene: Scene, defaults: SRDL) -> _Prepared:
     return _Prepared(Pixels(spectra, pixels.grid), density)
 
 
-def _walks(
+def _eigenpairs(
     prepared: _Prepared, defaults: SRDL, radius: int, n_eigenpairs: int
 ) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield the eigenpairs of both graphs of a radius."""

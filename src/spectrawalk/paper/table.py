@@ -1,4 +1,4 @@
-"""Runs summed up: one row a method and scene, beside what the paper printed."""
+"""Summary of the runs: one row per method and scene, next to the paper's figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMNS = (
 """Columns of the comma-separated table."""
 
 NEAR, VERY_NEAR = 0.10, 0.02
-"""How far from the paper's OA a row may be to count as near, and as reproduced."""
+"""Largest difference from the paper's OA that counts as close, and as very close."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,17 @@ class Row:
     mean, spread : Accuracy or None
         Mean and standard deviation (of a sample) over the seeds; None if every run failed.
     paper : Accuracy or None
-        What the paper printed, if it is the paper's scene and method.
+        Figures of the paper, if it has this method and scene.
     n_seeds : int
-        Runs that came to an end; 1 for a method without randomness.
+        Number of runs that did not fail; 1 for a method that is not random.
     n_wanted : int
-        Clusters asked for.
+        Number of clusters asked for.
     n_clusters : tuple of int
         Numbers of clusters found, each once.
     seconds, peak_mb : float or None
-        Mean time of a run, and largest memory of any.
+        Mean run time, and largest peak memory of a run.
     note : str
-        What went wrong, if anything did.
+        Message of a failed run; empty if none failed.
     """
 
     method: str
@@ -67,7 +67,7 @@ class Row:
 
     @property
     def difference(self) -> Accuracy | None:
-        """Measured less printed."""
+        """Measured minus paper."""
         if self.mean is None or self.paper is None:
             return None
         return Accuracy(
@@ -78,18 +78,18 @@ class Row:
 def sum_up(
     runs: Iterable[MethodRun], paper: Mapping[tuple[str, str], Accuracy] | None = None
 ) -> list[Row]:
-    """Sum runs up, one row for each method and scene, in the order in which they come.
+    """Summarise runs, one row per method and scene, in the order of the runs.
 
     Parameters
     ----------
     runs : iterable of MethodRun
     paper : mapping, optional
-        Printed accuracy of each (method, scene); by default none.
+        Accuracy of each (method, scene) in the paper; by default none.
 
     Examples
     --------
     >>> scores = {"aa": 0.5, "kappa": 0.1}
-    >>> runs = [Run("sc", "field", s, 3, oa=0.4 + 0.2 * s, **scores) for s in (0, 1)]
+    >>> runs = [MethodRun("sc", "field", s, 3, oa=0.4 + 0.2 * s, **scores) for s in (0, 1)]
     >>> [row] = sum_up(runs)
     >>> row.n_seeds, round(row.mean.oa, 3), round(row.spread.oa, 3)
     (2, 0.5, 0.141)
@@ -101,7 +101,7 @@ def sum_up(
 
 
 def paper_rows(runs: Iterable[MethodRun]) -> list[Row]:
-    """Sum runs on the paper's scenes up, beside the paper's table."""
+    """Summarise runs on the paper's scenes, next to the paper's table."""
     return sum_up(runs, PUBLISHED)
 
 
@@ -134,7 +134,7 @@ def _deviation(values: Sequence[float]) -> float:
 
 
 def as_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Give the rows as records with the columns of :data:`COLUMNS`; empty where not known."""
+    """Records of the rows with the columns of :data:`COLUMNS`; empty if unknown."""
     return [_record(row) for row in rows]
 
 
@@ -158,14 +158,14 @@ def _record(row: Row) -> dict[str, Any]:
     }
 
 
-def as_markdown(rows: Sequence[Row], left_out: Sequence[str] = ()) -> str:
-    """Write a table for each scene, and below it what it shows.
+def as_markdown(rows: Sequence[Row], missing: Sequence[str] = ()) -> str:
+    """Write a table for each scene, followed by a summary.
 
     Parameters
     ----------
     rows : sequence of Row
-    left_out : sequence of str
-        Scenes that were not at hand.
+    missing : sequence of str
+        Names of the scenes that are not available.
     """
     parts = []
     for scene in dict.fromkeys(row.scene for row in rows):
@@ -173,10 +173,10 @@ def as_markdown(rows: Sequence[Row], left_out: Sequence[str] = ()) -> str:
         parts += [f"### {scene_title(scene)}", _scene_table(of_scene)]
         parts += [f"- {sentence}" for sentence in remarks(of_scene)]
         parts.append("")
-    for scene in left_out:
+    for scene in missing:
         parts += [
             f"### {scene_title(scene)}",
-            "\nLeft out: its files are not on this machine, so that nothing was measured.\n",
+            "\nNot measured: the files of this scene are not available.\n",
         ]
     return "\n".join(parts)
 
@@ -210,12 +210,12 @@ def _scene_table(rows: Sequence[Row]) -> str:
 
 
 def _together(accuracy: Accuracy, pattern: str) -> str:
-    # Rounded first, so that nothing is written as -0.00.
+    # Rounded first to avoid -0.00.
     return " / ".join(format(round(value, 2) + 0.0, pattern) for value in accuracy)
 
 
 def remarks(rows: Sequence[Row]) -> list[str]:
-    """Say in sentences what the rows of one scene show."""
+    """Summarise the rows of one scene in sentences."""
     sentences = []
     ranked = sorted((row for row in rows if row.mean is not None), key=_oa, reverse=True)
     if len(ranked) > 1:
@@ -230,7 +230,7 @@ def remarks(rows: Sequence[Row]) -> list[str]:
             sum(abs(value) <= limit for value in distance.values()) for limit in (NEAR, VERY_NEAR)
         )
         text = (
-            f"{near} of {len(distance)} methods lie within {NEAR:.2f} of the paper's OA, "
+            f"{near} of {len(distance)} methods are within {NEAR:.2f} of the paper's OA, "
             f"{very_near} of them within {VERY_NEAR:.2f}"
         )
         far = [
@@ -238,14 +238,14 @@ def remarks(rows: Sequence[Row]) -> list[str]:
             for method, value in distance.items()
             if abs(value) > NEAR
         ]
-        sentences.append(text + (f"; farther off: {', '.join(far)}." if far else "."))
+        sentences.append(text + (f"; not within {NEAR:.2f}: {', '.join(far)}." if far else "."))
     sentences += [f"{method_title(row.method)} {row.note}" for row in rows if row.note]
     for row in rows:
         if row.n_clusters and row.n_clusters != (row.n_wanted,):
             found = " or ".join(map(str, row.n_clusters))
             sentences.append(
-                f"{method_title(row.method)} found {found} clusters where {row.n_wanted} were "
-                "asked for."
+                f"{method_title(row.method)} found {found} clusters, and {row.n_wanted} were asked "
+                "for."
             )
     return sentences
 

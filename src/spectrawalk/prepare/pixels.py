@@ -1,4 +1,4 @@
-"""Take the valid pixels out of an image, and put values per pixel back into one."""
+"""Extract the valid pixels of an image, and put values per pixel back into an image."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from spectrawalk.errors import DataError, DataTypeError
 from spectrawalk.scene import Scene
 
 _ROWS = 16_384
-"""Spectra scaled at a time."""
+"""Number of spectra that are copied at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Where the valid pixels lie: in an image, or nowhere in particular for the rows of a table.
+    """Positions of the valid pixels in an image. The rows of a table have no position.
 
     Attributes
     ----------
@@ -39,12 +39,12 @@ class Grid:
 
     @classmethod
     def of_table(cls, n: int) -> Grid:
-        """Grid of n rows without a place in space."""
+        """Grid of a table with n rows."""
         return cls(np.ones(n, dtype=bool))
 
     @property
     def is_image(self) -> bool:
-        """Whether the pixels lie in an image."""
+        """Whether the pixels are from an image, not from a table."""
         return self.mask.ndim == 2
 
     @property
@@ -58,11 +58,11 @@ class Grid:
         return np.flatnonzero(self.mask)
 
     def clip(self, radius: int) -> int:
-        """Cut a radius to what reaches across the image, since kernels count in 64 bits at most."""
+        """Limit a radius to the size of the image, because the kernels use 64-bit integers."""
         return min(int(radius), sum(self.mask.shape))
 
     def to_image(self, values: NDArray[Any], fill: float) -> NDArray[Any]:
-        """Spread one entry per valid pixel over the image, `fill` where masked."""
+        """Put one value per valid pixel into an image, with `fill` where masked."""
         image = np.full(self.mask.shape + values.shape[1:], fill, dtype=values.dtype)
         image[self.mask] = values
         return image
@@ -70,7 +70,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Pixels:
-    """The spectra of the valid pixels, and where they lie.
+    """Spectra of the valid pixels, and their positions.
 
     Attributes
     ----------
@@ -83,17 +83,17 @@ class Pixels:
 
 
 def take_pixels(X: Any, mask: Any = None, *, at_least: int = 2) -> Pixels:
-    """Take the valid pixels out of a cube, a Scene or a table.
+    """Extract the valid pixels of a cube, a Scene or a table.
 
     Parameters
     ----------
     X : Scene, array of shape (rows, cols, bands), or array of shape (samples, bands)
-        Of a masked array, the pixels are valid that are masked in no band.
+        In a masked array, a pixel is valid if it is masked in no band.
     mask : array of bool, optional
-        True where a pixel is valid; one value per pixel. With a Scene or a masked array, valid
-        pixels are those that both masks call valid.
+        True where a pixel is valid; one value per pixel. With a Scene or a masked array, a pixel is
+        valid if it is valid in both masks.
     at_least : int
-        How many valid pixels there must be.
+        Smallest number of valid pixels.
 
     Examples
     --------
@@ -108,24 +108,26 @@ def take_pixels(X: Any, mask: Any = None, *, at_least: int = 2) -> Pixels:
         cube, valid = _as_array(X), ~_hidden(X)
     if cube.ndim not in (2, 3):
         raise DataError(
-            f"the data have {cube.ndim} dimensions, shape {cube.shape}; give a cube of shape "
+            f"the data have {cube.ndim} dimensions (shape {cube.shape}); give a cube of shape "
             "(rows, cols, bands) or a table of shape (samples, bands)."
         )
     if mask is not None:
         valid = valid & _as_mask(mask, valid.shape)
     if cube.dtype.kind not in "buif":
-        raise DataError(f"the data are of type {cube.dtype}; give real numbers.")
+        raise DataError(f"the data have type {cube.dtype}; give real numbers.")
     spectra = _valid_spectra(cube, valid)
     _check_spectra(spectra, n_masked=valid.size - len(spectra), at_least=at_least)
     return Pixels(spectra, Grid(valid))
 
 
 def _valid_spectra(cube: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Take the spectra of the valid pixels, some rows of the image at a time: Ctrl-C is heard."""
+    """Copy the spectra of the valid pixels, some rows at a time, so that Ctrl-C works."""
     spectra = np.empty((np.count_nonzero(valid), cube.shape[-1]))
     rows = max(1, _ROWS // max(valid[:1].size, 1))
     first = 0
-    with np.errstate(over="ignore"):  # numbers beyond float64 become infinite, refused later
+    with np.errstate(
+        over="ignore"
+    ):  # numbers beyond float64 become infinite; this is checked later
         for start in range(0, len(cube), rows):
             some = cube[start : start + rows][valid[start : start + rows]]
             spectra[first : first + len(some)] = some
@@ -136,10 +138,10 @@ def _valid_spectra(cube: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.f
 def take_input(
     estimator: BaseEstimator, X: Any, mask: Any, *, reset: bool = True, at_least: int = 2
 ) -> Pixels:
-    """Take the pixels out of what was given to ``estimator.fit``, and note their bands there.
+    """Extract the pixels of the input of ``estimator.fit``, and record the bands in `estimator`.
 
-    Tables go through scikit-learn's own checks, so that names of columns, sparse matrices and the
-    like are met as users of scikit-learn expect.
+    Tables are checked by scikit-learn, so that column names, sparse matrices and the like are
+    handled as users of scikit-learn expect.
 
     Parameters
     ----------
@@ -147,14 +149,14 @@ def take_input(
     X, mask, at_least
         As in :func:`take_pixels`.
     reset : bool
-        Whether to note the bands; otherwise they must be as many as those noted.
+        Whether to record the bands. If false, their number must be the recorded one.
     """
     if isinstance(X, (str, PathLike)):
         raise DataError(
-            f"'{X!s}' is the name of a file, not data; give spectrawalk.read_scene({str(X)!r})."
+            f"'{X!s}' is a file name, not data; give spectrawalk.read_scene({str(X)!r})."
         )
     if hasattr(X, "dims") and hasattr(X, "coords") and _n_dimensions(X) >= 3:
-        # An array of xarray knows its axes by their names, in any order.
+        # An xarray.DataArray names its axes, which can be in any order.
         from spectrawalk.io.xarray_scene import scene_from_xarray
 
         X = scene_from_xarray(X)
@@ -163,7 +165,7 @@ def take_input(
         _note_bands(estimator, pixels.spectra.shape[1], reset)
         return pixels
     try:
-        # Masked rows may hold anything, so that what is finite is checked after masking.
+        # Masked rows may have any value, so finite values are checked after masking.
         with np.errstate(over="ignore"):
             table = validate_data(
                 estimator,
@@ -175,7 +177,7 @@ def take_input(
             )
     except (ValueError, TypeError) as error:
         kind = DataTypeError if isinstance(error, TypeError) else DataError
-        # The first line ends in a colon where scikit-learn shows the data below it.
+        # If scikit-learn shows the data below its message, the first line ends in a colon.
         lines = [line.strip() for line in str(error).splitlines()]
         advice = [line for line in lines[1:] if line.startswith("Reshape your data")]
         raise kind(" ".join([lines[0].removesuffix(":").rstrip(".") + ".", *advice])) from None
@@ -187,7 +189,7 @@ def take_input(
 def _note_bands(estimator: BaseEstimator, n_bands: int, reset: bool) -> None:
     if reset:
         estimator.n_features_in_ = n_bands
-        vars(estimator).pop("feature_names_in_", None)  # of an earlier table
+        vars(estimator).pop("feature_names_in_", None)  # from an earlier table
     elif n_bands != estimator.n_features_in_:
         raise DataError(
             f"the data have {n_bands} bands but the model was fitted to "
@@ -206,7 +208,7 @@ def _as_array(X: Any) -> NDArray[Any]:
 
 
 def _n_dimensions(X: Any) -> int:
-    """Count the dimensions, without a copy where X knows them."""
+    """Number of dimensions, without a copy if X has this attribute."""
     return X.ndim if hasattr(X, "ndim") else _as_array(X).ndim
 
 
@@ -221,14 +223,16 @@ def _as_mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     try:
         mask = np.asarray(np.ma.filled(mask, False))
     except ValueError:
-        raise DataError("the mask is made of lists of different lengths.") from None
+        raise DataError(
+            "the mask consists of lists of different lengths; give one value per pixel."
+        ) from None
     if mask.shape != shape:
         raise DataError(
             f"the mask has shape {mask.shape} but the data have {shape} pixels; "
             "give one value per pixel, True where it is valid."
         )
     if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-        raise DataError("the mask holds values other than 0 and 1; give True where valid.")
+        raise DataError("the mask has values other than 0 and 1; give True where a pixel is valid.")
     return mask.astype(bool)
 
 
@@ -236,15 +240,16 @@ def _check_spectra(spectra: NDArray[np.float64], n_masked: int, at_least: int) -
     n, n_bands = spectra.shape
     if n == 0 and at_least > 0:
         raise DataError(
-            f"there is no valid pixel (n_samples = 0): all {n_masked} are masked."
+            f"there is no valid pixel (n_samples = 0), because all {n_masked} are masked; check "
+            "the mask."
             if n_masked
-            else "there is no pixel at all (n_samples = 0): the image is empty."
+            else "the image is empty (n_samples = 0); give an image with pixels."
         )
     if n_bands == 0:
-        raise DataError("0 feature(s): the data have no band, while a minimum of 2 is required.")
+        raise DataError("the data have no band (0 feature(s)), while a minimum of 2 is required.")
     if n_bands == 1:
         raise DataError(
-            "1 feature(s): the data have a single band, and a spectrum needs at least 2; "
+            "the data have a single band (1 feature(s)), and a spectrum needs at least 2; "
             "check that the bands are the last axis."
         )
     if n < at_least:
@@ -252,6 +257,6 @@ def _check_spectra(spectra: NDArray[np.float64], n_masked: int, at_least: int) -
     bad = n - np.count_nonzero(np.isfinite(spectra).all(axis=1))
     if bad:
         raise DataError(
-            f"{bad} of {n} valid pixels hold NaN or infinite values (NaN, inf); leave them out "
-            "with `mask`, for example mask=np.isfinite(cube).all(axis=2)."
+            f"{bad} of {n} valid pixels have NaN or infinite values (NaN, inf); exclude them with "
+            "`mask`, for example mask=np.isfinite(cube).all(axis=2)."
         )

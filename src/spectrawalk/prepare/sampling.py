@@ -1,4 +1,4 @@
-"""Draw some of many pixels, spread evenly over the image."""
+"""Draw a sample of the pixels that is spread evenly over the image."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from numpy.typing import NDArray
 
 
 def draw_pixels(n: int, most: int, seed: int = 0) -> NDArray[np.intp]:
-    """Numbers of at most `most` of n pixels, ascending: one drawn from each of equal stretches.
+    """Draw at most `most` of n pixels: one at random from each of `most` equal intervals.
 
-    A fixed step would hit the same few columns in every row of an image whose width it divides.
+    With a fixed step, the sample could lie in a few columns of the image only.
+
+    Returns
+    -------
+    ndarray of int
+        Indices of the pixels, ascending.
 
     Examples
     --------

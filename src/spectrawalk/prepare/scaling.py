@@ -1,4 +1,4 @@
-"""Scale the spectra, and refuse values that no distance can be computed from."""
+"""Scale the spectra, and check that distances between them can be computed."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ from spectrawalk.errors import DataError, ParameterError
 from spectrawalk.parameters import check_choice
 
 ROWS = 16_384
-"""Spectra scaled at a time."""
+"""Number of spectra that are scaled at a time."""
 
 NORMALIZATIONS = ("pixel", "global", "band", None)
 
 _SAME = 1e-12
-"""Spectra that differ by less than this share of the largest value differ by rounding only."""
+"""Differences below this share of the largest value are rounding errors."""
 
 _SQUARABLE = 1e140
-"""Values up to this can be squared and summed over any image; so can differences from 1 / this."""
+"""Values up to this, and differences from 1 / this on, can be squared and summed over an image."""
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """How the spectra of one image were scaled, so that those of another can be scaled alike.
+    """Scaling of the spectra of one image, which can also be applied to another image.
 
-    Values are divided by `peak`, then by `length`. The peak is a power of two near the largest
-    value: it keeps the squares of very large or small values finite, and costs no digit.
+    Values are divided by `peak`, then by `length`. The peak is a power of two close to the largest
+    value. It keeps the squares of very large and very small values finite, and causes no rounding
+    error.
 
     Attributes
     ----------
     how : {"pixel", "global", "band", None}
     peak, length : ndarray, one value, or one per band
-        Both 1 where nothing is shared: ``"pixel"`` scales each spectrum by itself.
+        Both are 1 for ``"pixel"``, which scales each spectrum separately, and for None.
     """
 
     how: str | None
@@ -60,7 +61,7 @@ class Scaling:
             return X
         if self.how == "pixel":
             scaled = np.empty_like(X)
-            for start in range(0, len(X), ROWS):  # no further copy of a large image
+            for start in range(0, len(X), ROWS):  # avoids another copy of a large image
                 some = X[start : start + ROWS]
                 some = some / power_of_two(_largest(some, axis=1))[:, None]
                 scaled[start : start + ROWS] = some / _lengths(some, axis=1)[:, None]
@@ -76,9 +77,9 @@ def normalize_spectra(X: NDArray[np.float64], how: str | None) -> NDArray[np.flo
     ----------
     X : ndarray of shape (n, bands)
     how : {"pixel", "global", "band", None}
-        ``"pixel"``: each spectrum to unit length, an all-zero one stays zero. ``"global"``: all
-        values divided by the mean length of a spectrum. ``"band"``: each band to unit length over
-        the pixels. None: values as they are.
+        ``"pixel"``: each spectrum has unit length; an all-zero spectrum does not change.
+        ``"global"``: all values are divided by the mean length of the spectra. ``"band"``: each
+        band has unit length over the pixels. None: the values do not change.
 
     Examples
     --------
@@ -96,62 +97,62 @@ def _largest(X: NDArray[np.float64], axis: int | None) -> NDArray[np.float64]:
 
 
 def power_of_two(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Largest power of two that is not above each value; 1 for 0."""
+    """Largest power of two that is at most each value; 1 for 0."""
     _, exponent = np.frexp(values)
     return np.where(values > 0, np.ldexp(1.0, exponent - 1), 1.0)
 
 
 def _lengths(X: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    """Euclidean lengths along an axis; 1 for 0, so that one can divide by them."""
+    """Euclidean lengths along an axis; 1 in place of 0, to divide by."""
     length = np.sqrt(np.square(X).sum(axis=axis))
     return np.where(length > 0, length, 1.0)
 
 
 def check_distinct(X: NDArray[np.float64], normalize: str | None) -> None:
-    """Refuse pixels whose distances tell nothing: all the same, or not to be squared in float64."""
+    """Raise an error if all spectra are the same, or if squared distances exceed float64."""
     after = "" if normalize is None else f" after normalize={normalize!r}"
     largest = float(_largest(X, axis=None))
     if largest > _SQUARABLE:
         raise DataError(
-            f"values as large as {largest:.3g}{after} have distances too large for a number; "
-            "scale them down, or use normalize='pixel'."
+            f"values up to {largest:.3g}{after} give squared distances that are too large for "
+            "float64; scale them down, or use normalize='pixel'."
         )
     _check_outliers(X, after)
     spread = float(np.ptp(X, axis=0).max())
     if spread <= _SAME * largest:
         raise DataError(
             f"all {len(X)} valid pixels have the same spectrum{after}, so there is nothing to "
-            "cluster; check that the right variable and bands were read."
+            "cluster; check that you read the right variable and bands."
         )
     if spread < 1 / _SQUARABLE:
         raise DataError(
-            f"values that differ by {spread:.3g} at most{after} have distances too small for a "
-            "number; scale them up, or use normalize='pixel'."
+            f"values that differ by at most {spread:.3g}{after} give squared distances that are "
+            "too small for float64; scale them up, or use normalize='pixel'."
         )
 
 
 def _check_outliers(X: NDArray[np.float64], after: str) -> None:
-    """Refuse values beside which all others vanish: they stand for no data."""
+    """Raise an error for values so large that all others are below their rounding error."""
     sizes = _largest(X, axis=1)
     typical = float(np.median(sizes[sizes > 0])) if sizes.any() else 0.0
-    dwarfing = np.count_nonzero(sizes > typical / _SAME)
-    if dwarfing:
+    n_outliers = np.count_nonzero(sizes > typical / _SAME)
+    if n_outliers:
         raise DataError(
-            f"{dwarfing} of {len(X)} valid pixels hold values up to {sizes.max():.3g}{after}, "
-            f"beside which the usual {typical:.3g} is nothing; if they stand for no data, leave "
-            "them out with `mask`."
+            f"{n_outliers} of {len(X)} valid pixels have values up to {sizes.max():.3g}{after}, "
+            f"and the median is {typical:.3g}; if these values mean no data, exclude the pixels "
+            "with `mask`."
         )
 
 
 def add_jitter(X: NDArray[np.float64], scale: float, seed: int) -> NDArray[np.float64]:
-    """Add Gaussian noise of standard deviation `scale`, to tell identical pixels apart."""
+    """Add Gaussian noise of standard deviation `scale`, so that no two pixels are identical."""
     if scale == 0:
         return X
     with np.errstate(over="ignore"):
         noisy = X + np.random.default_rng(seed).normal(scale=scale, size=X.shape)
     if not np.isfinite(noisy).all():
         raise ParameterError(
-            f"jitter={scale:.3g} makes values too large for a number; give a smaller one, below "
+            f"jitter={scale:.3g} gives values that are too large for float64; give a value below "
             "the noise of the sensor."
         )
     return noisy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from spectrawalk.prepare.principal import principal_directions
 from spectrawalk.results.spectra import cluster_spectra, in_blocks
 from spectrawalk.scene import Scene
 
@@ -21,11 +22,8 @@ def first_component(scene: Scene) -> NDArray[np.float64]:
     """
     labels = np.where(scene.mask, 0, -1)
     [(mean, _)] = cluster_spectra(scene, labels)
-    scatter = np.zeros((scene.n_bands, scene.n_bands))
-    for spectra, _ in in_blocks(scene, labels):
-        centred = spectra - mean
-        scatter += centred.T @ centred
-    direction = np.linalg.eigh(scatter)[1][:, -1]
+    centred = (spectra - mean for spectra, _ in in_blocks(scene, labels))
+    direction = principal_directions(centred, 1)[:, 0]
     if direction.sum() < 0:
         direction = -direction
     image = np.full(scene.shape, np.nan)

@@ -1,4 +1,4 @@
-"""Votes against a twin that tries every matching."""
+"""Votes compared with a search over all matchings; bounds of the confidence."""
 
 from itertools import permutations
 
@@ -15,7 +15,7 @@ def labelings(n, most=4):
 
 
 def most_agreement(run, labels, most=4):
-    """Pixels on which the best of all matchings of clusters with labels agrees."""
+    """Number of pixels on which the best matching of clusters with labels agrees."""
     return max(
         np.count_nonzero(np.array(match)[run] == labels) for match in permutations(range(most))
     )
@@ -36,7 +36,7 @@ def test_votes_follow_a_best_matching(drawn):
 
 
 @given(st.integers(1, 30).flatmap(lambda n: st.lists(labelings(n), min_size=2, max_size=6)))
-def test_confidence_is_a_share(drawn):
+def test_confidence_is_between_0_and_1(drawn):
     labels, *runs = drawn
     labels = np.unique(labels, return_inverse=True)[1]
     confidence = confidence_of([runs[:1], runs], labels)

@@ -1,4 +1,4 @@
-"""FeatureSets of the spectra: what is evened out in them, and what stays."""
+"""Feature sets: MNF components, within-field components, smoothing."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,10 @@ from scipy.ndimage import gaussian_filter
 from spectrawalk import SRDL, score
 from spectrawalk.consensus.features import (
     feature_sets,
+    is_spatially_correlated,
     keep_dark,
     local_mean,
     mnf_components,
-    neighbors_are_alike,
     within_field_components,
 )
 from spectrawalk.prepare.pixels import take_pixels
@@ -26,7 +26,7 @@ def test_dark_spectra_stay_dark():
     assert np.linalg.norm(kept[3]) == pytest.approx(0.5 / (5 / 3))
 
 
-def test_whitening_gives_noise_variance_one():
+def test_mnf_scales_noise_to_variance_one():
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(60, 60, 4)) * [1.0, 5.0, 0.2, 3.0]
     _, ratios = mnf_components(noise.reshape(-1, 4), np.ones((60, 60), bool), robust=False)
@@ -34,7 +34,7 @@ def test_whitening_gives_noise_variance_one():
 
 
 def fields(seed: int = 0):
-    """Twelve fields of three kinds, which differ far less than the ground varies inside each."""
+    """Twelve fields of three kinds, with more variation inside fields than between kinds."""
     rng = np.random.default_rng(seed)
     kinds = np.array([[1, 2, 3, 1], [3, 1, 2, 3], [2, 3, 1, 2]])
     truth = kinds.repeat(12, axis=0).repeat(12, axis=1)
@@ -45,19 +45,19 @@ def fields(seed: int = 0):
     return cube + rng.normal(0, 0.005, cube.shape), truth
 
 
-def test_fields_are_found_by_contrasts_fainter_than_what_varies_inside_them():
+def test_finds_fields_that_differ_less_than_the_variation_inside_them():
     cube, truth = fields()
     model = SRDL(3, **AUTO).fit(cube)
     assert score(truth, model.labels_).oa > 0.9
 
 
-def test_a_defective_pixel_takes_no_contrast():
+def test_a_defective_pixel_does_not_change_the_leading_components():
     cube, truth = fields()
     sound = take_pixels(cube)
     cube = cube.copy()
     cube[15, 20, ::2] *= 3
-    marred = take_pixels(cube)
-    for pixels in (sound, marred):
+    defective = take_pixels(cube)
+    for pixels in (sound, defective):
         smoothed = local_mean(pixels.spectra, pixels.grid.mask)
         leading = within_field_components(smoothed, pixels.grid.mask)[:, :2]
         of_kind = [leading[truth.ravel() == kind] for kind in (1, 2, 3)]
@@ -85,36 +85,37 @@ def small_targets():
 
 
 @pytest.mark.parametrize("make", [dead_bands, checkers, small_targets])
-def test_contrasts_in_which_nothing_differs_are_left_out(make):
+def test_constant_within_field_components_are_excluded(make):
     pixels = take_pixels(make())
-    contrast = feature_sets(pixels).within_field
-    assert contrast is None or (np.ptp(contrast.points, axis=0) > 0).all()
+    within_field = feature_sets(pixels).within_field
+    assert within_field is None or (np.ptp(within_field.points, axis=0) > 0).all()
     model = SRDL(2, normalize=None, **AUTO).fit(make())
     assert set(np.unique(model.labels_)) == {0, 1}
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (3, 3)])
-def test_images_of_few_pixels_have_no_contrasts(shape):
+def test_images_of_few_pixels_have_no_within_field_components(shape):
     cube = np.random.default_rng(0).uniform(1, 2, size=(*shape, 5))
     assert feature_sets(take_pixels(cube)).within_field is None
 
 
-def test_local_mean_sees_valid_pixels_only():
+def test_local_mean_uses_valid_pixels_only():
     mask = np.array([[True, True, True], [True, False, True]])
     X = np.arange(5.0)[:, None]
     assert local_mean(X, mask)[:, 0] == pytest.approx([4 / 3, 2.0, 7 / 3, 4 / 3, 7 / 3])
 
 
-def test_constant_views_are_left_out():
+def test_constant_feature_sets_are_excluded():
     cube = np.ones((4, 4, 3))
     cube[0, 0] = 2
     pixels = take_pixels(cube)
-    assert all(np.ptp(view.points, axis=0).max() > 0 for view in feature_sets(pixels).spectral)
+    spectral = feature_sets(pixels).spectral
+    assert all(np.ptp(features.points, axis=0).max() > 0 for features in spectral)
 
 
-def test_pixels_without_neighbours_are_no_sign_of_noise():
+def test_pixels_without_neighbours_count_as_correlated():
     noise = np.random.default_rng(0).normal(size=(20, 20, 4))
     every, scattered = np.ones((20, 20), bool), np.zeros((20, 20), bool)
     scattered[::2, ::2] = True
-    assert not neighbors_are_alike(noise[every], every)
-    assert neighbors_are_alike(noise[scattered], scattered)
+    assert not is_spatially_correlated(noise[every], every)
+    assert is_spatially_correlated(noise[scattered], scattered)

@@ -1,4 +1,4 @@
-"""The automatic mode: what it finds, how it says so, and that it always says the same."""
+"""Automatic mode: its labels, its warnings, its queries, and that results repeat."""
 
 import copy
 import json
@@ -18,7 +18,7 @@ from spectrawalk.cli import main
 from spectrawalk.consensus import kmeans, number
 from spectrawalk.consensus.agreement import agreement
 from spectrawalk.consensus.automatic import cluster_automatically
-from spectrawalk.consensus.coassociation import consensus_of, distinct_rows, join_groups
+from spectrawalk.consensus.coassociation import consensus_of, distinct_rows, merge_groups
 from spectrawalk.consensus.ensemble import BaseClustering, graph_features, time_for
 from spectrawalk.consensus.features import feature_sets
 from spectrawalk.consensus.kmeans import kmeans_labels, spatial_kmeans
@@ -59,15 +59,15 @@ def test_counts_the_clusters_itself(scene):
     assert model.evidence_.n_clusters == 3
 
 
-def test_surer_pixels_are_right_more_often():
+def test_confident_labels_are_right_more_often():
     scene = make_scene((30, 30), n_bands=12, n_classes=4, noise=0.05, mixing=1.0, random_state=5)
     model = SRDL(4, **AUTO).fit(scene)
     truth, found = scene.ground_truth.ravel(), model.labels_.ravel()
-    sure = model.confidence_.ravel() > np.median(model.confidence_)
-    # Each cluster stands for its most frequent class.
+    confident = model.confidence_.ravel() > np.median(model.confidence_)
+    # Each cluster is compared with its most frequent class.
     frequent = np.array([np.bincount(truth[found == k]).argmax() for k in range(4)])
     wrong = frequent[found] != truth
-    assert wrong[sure].mean() < 0.5 * wrong[~sure].mean()
+    assert wrong[confident].mean() < 0.5 * wrong[~confident].mean()
 
 
 def test_masked_pixels_get_neither_label_nor_confidence(scene):
@@ -106,9 +106,9 @@ def test_saved_and_read_back(model, scene, tmp_path):
     )
     assert again.evidence_ == model.evidence_
     assert np.array_equal(again.query(3), model.query(3))
-    told = dict.fromkeys(map(int, again.query(3)), 7)
-    again.refit_with(told).save(tmp_path / "told.npz")
-    assert spectrawalk.load(tmp_path / "told.npz").classes_.tolist() == [7]
+    answers = dict.fromkeys(map(int, again.query(3)), 7)
+    again.refit_with(answers).save(tmp_path / "labelled.npz")
+    assert spectrawalk.load(tmp_path / "labelled.npz").classes_.tolist() == [7]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_saved_and_read_back(model, scene, tmp_path):
         ("confidence_", np.full((20, 22), 2.0, "f4")),
     ],
 )
-def test_damaged_family_is_refused(model, tmp_path, name, value):
+def test_damaged_ensemble_is_refused(model, tmp_path, name, value):
     model.save(tmp_path / "model.npz")
     with np.load(tmp_path / "model.npz") as file:
         arrays = dict(file)
@@ -144,7 +144,7 @@ def test_settings_of_a_single_run_are_refused(scene, setting):
         SRDL(3, **AUTO, **setting).fit(scene)
 
 
-def test_a_later_single_fit_leaves_no_trace_of_the_family(scene, model):
+def test_a_later_single_fit_removes_the_ensemble(scene, model):
     model = copy.copy(model)
     model.set_params(radius=5, time=30).fit(scene)
     assert not hasattr(model, "confidence_")
@@ -177,18 +177,18 @@ def radii_searched(monkeypatch):
 
 
 @pytest.mark.parametrize(("radius", "expected"), [("auto", {4, 6, 9}), (10, {7, 10, 15})])
-def test_a_radius_that_is_given_is_the_middle_of_all(scene, monkeypatch, radius, expected):
+def test_radii_vary_around_the_given_radius(scene, monkeypatch, radius, expected):
     radii = radii_searched(monkeypatch)
     SRDL(3, radius=radius, time="auto").fit(scene)
     assert set(radii) == expected
 
 
-def test_a_number_of_eigenpairs_that_is_given_is_kept(scene, model):
+def test_a_given_number_of_eigenpairs_is_used(scene, model):
     given = SRDL(3, **(AUTO | {"n_eigenpairs": 7})).fit(scene)
     assert (len(model.eigenvalues_), len(given.eigenvalues_)) == (3, 7)
 
 
-def test_a_time_that_is_given_is_kept(scene, model):
+def test_a_given_time_is_used(scene, model):
     given = SRDL(3, **(AUTO | {"time": 20.0})).fit(scene)
     assert given.time_ == 20
     assert model.time_ != 20
@@ -202,7 +202,7 @@ def test_a_default_counts_as_not_given(scene, model, settings):
     assert np.array_equal(one.confidence_, model.confidence_)
 
 
-def test_the_ensemble_of_dl_does_not_look_at_space(scene):
+def test_the_ensemble_of_dl_ignores_space(scene):
     order = np.random.default_rng(0).permutation(scene.mask.size)
     table = scene.cube.reshape(-1, scene.n_bands)
     in_place = DL(3, time="auto").fit(scene.cube)
@@ -230,8 +230,8 @@ def test_raw_spectra_are_not_held_during_the_fit(scene, monkeypatch):
     assert held[1:] == ["looked"]
 
 
-def test_kmeans_and_the_number_of_clusters_see_every_column():
-    # Which pixels are drawn must not follow the columns of a square image.
+def test_kmeans_and_the_number_of_clusters_sample_every_column():
+    # The sample must not repeat the same columns of a square image.
     for most in (kmeans.SAMPLE, number.SAMPLE):
         assert len(np.unique(draw_pixels(1_000_000, most) % 1000)) > 950
 
@@ -245,12 +245,12 @@ def test_tiny_images(shape):
 
 
 @pytest.mark.parametrize("name", ["radius", "time"])
-def test_other_words_are_refused(scene, name):
+def test_other_strings_are_refused(scene, name):
     with pytest.raises(ParameterError, match=name):
         SRDL(3, **{name: "best"}).fit(scene)
 
 
-def test_answers_correct_the_map(scene):
+def test_labels_of_queries_correct_the_map(scene):
     truth = np.asarray(scene.ground_truth).ravel()
     model = SRDL(2, **AUTO).fit(scene)  # too few: two classes are merged
     merged = score(scene.ground_truth, model.labels_).oa
@@ -262,7 +262,7 @@ def test_answers_correct_the_map(scene):
     assert (model.classes_[model.labels_.ravel()[asked]] == truth[asked]).all()
 
 
-def test_answers_may_be_names(scene, tmp_path):
+def test_labels_of_queries_may_be_names(scene, tmp_path):
     names = np.array(["", "corn", "soil", "water"])[scene.ground_truth.ravel()]
     model = SRDL(2, **AUTO).fit(scene)
     asked = model.query(20)
@@ -276,101 +276,105 @@ def test_answers_may_be_names(scene, tmp_path):
 @pytest.mark.parametrize(
     "answers", [{}, {10**6: 1}, {0: None}, {0: ""}, {0: 1.5}, {"corn": 1}, {0: 1, 1: "corn"}]
 )
-def test_useless_answers_are_refused(model, answers):
+def test_invalid_labels_of_queries_are_refused(model, answers):
     with pytest.raises(ParameterError, match="answers"):
         model.refit_with(answers)
 
 
-def test_consensus_overrules_a_stray_run():
+def test_consensus_ignores_one_random_run():
     truth = np.repeat([0, 1, 2], 50)
-    stray = np.random.default_rng(0).integers(3, size=150)
-    agreed = consensus_of([truth, (truth + 1) % 3, stray, 2 - truth], 3)
-    assert score(truth + 1, agreed.labels).oa == 1
+    random = np.random.default_rng(0).integers(3, size=150)
+    found = consensus_of([truth, (truth + 1) % 3, random, 2 - truth], 3)
+    assert score(truth + 1, found.labels).oa == 1
 
 
-def test_groups_are_joined_by_their_mean_similarity():
-    # 0 and 1 join first; 2 is close to 0 (0.5), but 3 closer to the pair on average.
+def test_groups_are_merged_by_their_mean_similarity():
+    # 0 and 1 merge first; 2 is close to 0 (0.5), but 3 is closer to the pair on average.
     similarity = np.array(
         [[1, 0.9, 0.5, 0.4], [0.9, 1, 0.1, 0.4], [0.5, 0.1, 1, 0.0], [0.4, 0.4, 0.0, 1]]
     )
-    assert join_groups(similarity, np.ones(4, dtype=int), 2).tolist() == [0, 0, 1, 0]
+    assert merge_groups(similarity, np.ones(4, dtype=int), 2).tolist() == [0, 0, 1, 0]
 
 
-def test_fragile_parameter_is_named():
-    steady, moved = np.repeat([0, 1], 20), np.tile([0, 1], 20)
-    runs = [(3, 0.5, steady), (3, 0.1, steady), (9, 0.5, moved), (9, 0.1, moved)]
-    members = [
-        BaseClustering("spectra", False, r, "near", 0, left, labels) for r, left, labels in runs
+def test_sensitive_parameter_is_named():
+    stable, changed = np.repeat([0, 1], 20), np.tile([0, 1], 20)
+    settings = [(3, 0.5, stable), (3, 0.1, stable), (9, 0.5, changed), (9, 0.1, changed)]
+    runs = [
+        BaseClustering("spectra", False, radius, "near", 0, decay, labels)
+        for radius, decay, labels in settings
     ]
-    (warning,) = sensitive_parameters(members)
-    assert "only in radius" in warning
+    (warning,) = sensitive_parameters(runs)
+    assert "sensitive to radius: runs that differ only in radius" in warning
 
 
-STEADY, MOVED = np.repeat([0, 1], 20), np.tile([0, 1], 20)
+FIRST, SECOND = np.repeat([0, 1], 20), np.tile([0, 1], 20)
 
 
-def walks(*runs):
+def srdl_runs(*labels):
     return [
-        BaseClustering(str(view), False, 3, "near", 0, 0.5, run) for view, run in enumerate(runs)
+        BaseClustering(str(number), False, 3, "near", 0, 0.5, each)
+        for number, each in enumerate(labels)
     ]
 
 
-def cuts(*runs):
-    return [walk._replace(density=None) for walk in walks(*runs)]
+def spectral_runs(*labels):
+    return [run._replace(density=None) for run in srdl_runs(*labels)]
 
 
-def test_clouds_lead_if_they_are_sure_enough():
-    contrasts = [1 - STEADY]
-    members = walks(STEADY, MOVED) + cuts(MOVED)
-    trust = leading_runs(members, [MOVED, 1 - MOVED], contrasts, 2)
-    assert "clouds" in trust.remark
-    assert trust.leading[0] is MOVED
-    assert trust.beside[0] is STEADY
-    assert trust.members == []  # the labels do not hang on how walks are made
-    steady = walks(STEADY, STEADY) + cuts(MOVED)
-    trust = leading_runs(steady, [MOVED, STEADY], contrasts, 2)
-    assert trust.remark == ""
-    assert trust.leading == [STEADY, STEADY]
-    assert trust.beside is contrasts
-    trust = leading_runs(steady, [MOVED, MOVED], contrasts, 2)  # both are sure
-    assert trust.leading[0] is MOVED
-    trust = leading_runs(steady, [MOVED, STEADY], [], 2)  # too small an image for contrasts
-    assert trust.beside[0] is MOVED
-    trust = leading_runs(steady, [], [], 2)  # a table has no clouds
-    assert trust.leading[0] is STEADY
-    assert trust.beside == []
+def test_kmeans_runs_lead_if_their_confidence_is_high():
+    within_field = [1 - FIRST]
+    runs = srdl_runs(FIRST, SECOND) + spectral_runs(SECOND)
+    lead = leading_runs(runs, [SECOND, 1 - SECOND], within_field, 2)
+    assert "K-means runs agree well" in lead.remark
+    assert lead.leading[0] is SECOND
+    assert lead.secondary[0] is FIRST
+    assert lead.graph_runs == []  # the labels do not depend on the settings of SRDL runs
+    same = srdl_runs(FIRST, FIRST) + spectral_runs(SECOND)
+    lead = leading_runs(same, [SECOND, FIRST], within_field, 2)
+    assert lead.remark == ""
+    assert lead.leading == [FIRST, FIRST]
+    assert lead.secondary is within_field
+    lead = leading_runs(same, [SECOND, SECOND], within_field, 2)  # both are confident
+    assert lead.leading[0] is SECOND
+    lead = leading_runs(same, [SECOND, FIRST], [], 2)  # the image is too small for these
+    assert lead.secondary[0] is SECOND
+    lead = leading_runs(same, [], [], 2)  # a table has no K-means runs
+    assert lead.leading[0] is FIRST
+    assert lead.secondary == []
 
 
-def test_all_kinds_of_runs_vote_in_between():
-    mostly = np.where(np.arange(40) < 8, 1 - MOVED, MOVED)
-    short = walks(STEADY, MOVED)
-    long = [walk._replace(remains=0.1) for walk in short]
-    members = short + long + cuts(1 - MOVED)
-    trust = leading_runs(members, [MOVED, mostly], [1 - STEADY], 2)
-    assert "to some degree" in trust.remark
-    expected = [STEADY, MOVED, 1 - MOVED, MOVED, mostly, 1 - STEADY]
-    np.testing.assert_array_equal(trust.leading, expected)
-    assert trust.beside == []
-    assert trust.members is members
+def test_all_kinds_of_runs_lead_together_in_between():
+    mostly = np.where(np.arange(40) < 8, 1 - SECOND, SECOND)
+    short = srdl_runs(FIRST, SECOND)
+    long = [run._replace(decay=0.1) for run in short]
+    runs = short + long + spectral_runs(1 - SECOND)
+    lead = leading_runs(runs, [SECOND, mostly], [1 - FIRST], 2)
+    assert "to some degree" in lead.remark
+    expected = [FIRST, SECOND, 1 - SECOND, SECOND, mostly, 1 - FIRST]
+    np.testing.assert_array_equal(lead.leading, expected)
+    assert lead.secondary == []
+    assert lead.graph_runs is runs
 
 
 @pytest.mark.parametrize("n_clusters", [6, 7])
-def test_cuts_lead_where_many_clusters_are_wanted(n_clusters):
-    walk, cut = np.arange(42) % n_clusters, np.arange(42) // (42 // n_clusters)
-    unsure = [np.random.default_rng(seed).integers(n_clusters, size=42) for seed in range(4)]
-    trust = leading_runs(walks(walk) + cuts(cut, cut), unsure, [cut], n_clusters)
+def test_spectral_clustering_runs_lead_with_many_clusters(n_clusters):
+    srdl, spectral = np.arange(42) % n_clusters, np.arange(42) // (42 // n_clusters)
+    random = [np.random.default_rng(seed).integers(n_clusters, size=42) for seed in range(4)]
+    runs = srdl_runs(srdl) + spectral_runs(spectral, spectral)
+    lead = leading_runs(runs, random, [spectral], n_clusters)
     many = n_clusters == 7
-    assert trust.leading[0] is (cut if many else walk)
-    assert ("diffusion coordinates" in trust.remark) == many
-    assert trust.members == (cuts(cut, cut) if many else walks(walk))
-    assert trust.beside[0] is cut
-    # One cut alone would agree with itself.
-    trust = leading_runs(walks(walk) + cuts(cut), unsure, [cut], n_clusters)
-    assert trust.leading[0] is walk
+    assert lead.leading[0] is (spectral if many else srdl)
+    assert ("diffusion coordinates" in lead.remark) == many
+    assert lead.graph_runs == (spectral_runs(spectral, spectral) if many else srdl_runs(srdl))
+    assert lead.secondary[0] is spectral
+    # A single spectral clustering run would only agree with itself.
+    runs = srdl_runs(srdl) + spectral_runs(spectral)
+    lead = leading_runs(runs, random, [spectral], n_clusters)
+    assert lead.leading[0] is srdl
 
 
-def test_cuts_tell_many_fields_apart():
-    """Eight fields, faint beside what varies inside them: K-means of spectra does not see them."""
+def test_spectral_clustering_runs_find_many_fields():
+    """Eight fields with strong variation inside: K-means of the spectra does not find them."""
     rng = np.random.default_rng(1)
     field = np.repeat(np.repeat(np.arange(8).reshape(2, 4), 24, axis=0), 12, axis=1)
     inside = gaussian_filter(rng.normal(size=(48, 48, 3)), (1.5, 1.5, 0)) @ rng.normal(size=(3, 30))
@@ -381,14 +385,14 @@ def test_cuts_tell_many_fields_apart():
     assert score(field + 1, model.labels_).oa > 0.9
 
 
-def test_nobody_is_sure_of_noise():
+def test_confidence_is_low_in_noise():
     table = np.random.default_rng(0).normal(size=(120, 5))
     for n_clusters in (6, 7):
         model = SRDL(n_clusters, **AUTO, normalize=None).fit(table)
         assert model.confidence_.mean() < 0.6
 
 
-def test_few_distinct_spectra_are_no_reason_to_warn():
+def test_few_distinct_spectra_give_no_warning():
     points = np.array([[0, 1.0], [1, 0], [1, 1], [3, 1]])[np.arange(60) % 4]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -396,7 +400,7 @@ def test_few_distinct_spectra_are_no_reason_to_warn():
     assert model.n_clusters_ == 3
 
 
-def test_runs_with_more_eigenpairs_serve_where_no_others_found_the_clusters():
+def test_runs_with_more_eigenpairs_are_used_if_no_others_found_the_clusters():
     points = np.array([[0, 1.0], [1, 0], [1, 1], [2, 1], [3, 3]])[np.arange(40) % 5]
     model = SRDL(2, radius="auto", time=100, normalize=None).fit(points)
     assert len(np.unique(model.labels_)) == 2
@@ -405,28 +409,28 @@ def test_runs_with_more_eigenpairs_serve_where_no_others_found_the_clusters():
 def test_reported_bandwidth_is_that_of_the_density(model, scene):
     pixels = take_pixels(scene)
     unit = normalize_spectra(pixels.spectra.astype(float), "pixel")
-    views = feature_sets(Pixels(unit, pixels.grid))
-    first, _ = graph_features(views, 3)[0]
+    sets = feature_sets(Pixels(unit, pixels.grid))
+    first, _ = graph_features(sets, 3)[0]
     _, d2 = global_neighbors(first.points, 20)
     expected = density.kernel_density(d2, model.density_bandwidth_)
     np.testing.assert_allclose(model.density_.ravel(), expected, rtol=1e-6)
 
 
-def test_runs_beside_say_which_groups_belong_together():
+def test_secondary_runs_decide_which_groups_are_merged():
     groups = np.repeat([0, 1, 2, 3], 10)
-    runs = [groups, (groups + 1) % 4]  # four groups, none nearer to another
+    runs = [groups, (groups + 1) % 4]  # four groups, all equally far from each other
     first, second = np.array([0, 0, 1, 1])[groups], np.array([0, 1, 0, 1])[groups]
-    for beside in (first, second):
-        assert agreement(consensus_of(runs, 2, [beside]).labels, beside) == pytest.approx(1)
-    # They have no say on single pixels, nor on how sure these are.
-    stray = first.copy()
-    stray[0] = 1
-    agreed = consensus_of(runs, 2, [stray])
-    assert agreement(agreed.labels, first) == pytest.approx(1)
-    assert agreed.confidence[0] == agreed.confidence[1]
+    for secondary in (first, second):
+        assert agreement(consensus_of(runs, 2, [secondary]).labels, secondary) == pytest.approx(1)
+    # They have no effect on single pixels, nor on their confidence.
+    changed = first.copy()
+    changed[0] = 1
+    found = consensus_of(runs, 2, [changed])
+    assert agreement(found.labels, first) == pytest.approx(1)
+    assert found.confidence[0] == found.confidence[1]
 
 
-def test_distinct_rows_are_those_of_numpy():
+def test_distinct_rows_equal_those_of_numpy():
     rng = np.random.default_rng(6)
     for width in (1, 8, 63, 64, 65, 200):
         rows = rng.random((50, width)) < 0.02
@@ -437,7 +441,7 @@ def test_distinct_rows_are_those_of_numpy():
         assert np.array_equal(found_count, count)
 
 
-def test_neighbors_outvote_noise():
+def test_markov_random_field_reduces_noise():
     scene = make_scene(
         (40, 40), n_bands=12, n_classes=3, noise=0.3, mixing=0.0, illumination=0.0, random_state=3
     )
@@ -453,7 +457,7 @@ def test_neighbors_outvote_noise():
     assert found[2.0] > found[0.0] + 0.05
 
 
-def test_spatial_kmeans_turns_with_the_image():
+def test_spatial_kmeans_rotates_with_the_image():
     rng = np.random.default_rng(4)
     image = rng.normal(size=(9, 7, 2))
     mask = rng.random((9, 7)) < 0.8
@@ -464,21 +468,21 @@ def test_spatial_kmeans_turns_with_the_image():
         labels[mask] = spatial_kmeans(image[mask], mask, start[mask], 1.0)
         return labels
 
-    turned = run(np.rot90(image), np.rot90(mask), np.rot90(start))
-    assert np.array_equal(np.rot90(run(image, mask, start)), turned)
+    rotated = run(np.rot90(image), np.rot90(mask), np.rot90(start))
+    assert np.array_equal(np.rot90(run(image, mask, start)), rotated)
 
 
-def test_time_leaves_what_it_should():
+def test_time_gives_the_decay():
     assert 0.97 ** time_for(np.array([1.0, 0.97]), 0.1) == pytest.approx(0.1)
 
 
-def test_graphs_are_made_of_more_or_fewer_contrasts(scene):
-    views = feature_sets(take_pixels(scene))
-    names = [view.name for view, _ in graph_features(views, 3)]
+def test_graphs_use_different_numbers_of_within_field_components(scene):
+    sets = feature_sets(take_pixels(scene))
+    names = [features.name for features, _ in graph_features(sets, 3)]
     assert names == ["within-field 3", "within-field 5", "within-field 7", "mnf"]
-    # A scene of few bands has no more contrasts than these.
-    views = feature_sets(take_pixels(scene.cube[..., :4]))
-    names = [view.name for view, _ in graph_features(views, 3)]
+    # A scene with four bands has four components.
+    sets = feature_sets(take_pixels(scene.cube[..., :4]))
+    names = [features.name for features, _ in graph_features(sets, 3)]
     assert names == ["within-field 3", "within-field 4", "mnf"]
 
 
@@ -495,17 +499,17 @@ def test_real_scenes(request, name, least):
     found = score(truth, model.labels_)
     assert found.oa > least
     halves = reliability(truth, model.labels_, model.confidence_, found.matching, groups=2)
-    less_sure, surer = 1 - halves.accuracy
-    assert surer <= less_sure / 2
+    less_confident, more_confident = 1 - halves.accuracy
+    assert more_confident <= less_confident / 2
 
 
-def test_without_a_window_the_family_has_none(scene):
+def test_without_a_window_the_ensemble_has_none(scene):
     model = SRDL(3, radius=None, time="auto").fit(scene)
     assert score(scene.ground_truth, model.labels_).oa > 0.9
 
 
 @pytest.mark.parametrize("option", ["--radius", "--time"])
-def test_command_line_leaves_the_other_to_the_family_too(scene, here, option):
+def test_either_option_of_the_command_line_starts_automatic_mode(scene, here, option):
     np.save("cube.npy", scene.cube)
     arguments = ["cluster", "cube.npy", "-k", "3", option, "auto"]
     result = CliRunner().invoke(main, [*arguments, "-o", "out", "--no-report"])
