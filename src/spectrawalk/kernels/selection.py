@@ -57,10 +57,10 @@ def _to_single(
     stop: int,
 ) -> None:
     for place in range(start, stop):
-        total = 0.0
-        for band in range(X.shape[1]):
-            value = (X[pixels[place], band] - middle[band]) * scale
-            single[place, band] = value
+        total, spectrum, row = 0.0, X[pixels[place]], single[place]
+        for band in range(len(row)):
+            value = (spectrum[band] - middle[band]) * scale
+            row[band] = value
             total += value * value
         squares[place] = total
 

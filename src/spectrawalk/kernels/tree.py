@@ -119,26 +119,29 @@ def _grow(
     while node < count and most > 0:
         first, size = start[node], stop[node] - start[node]
         most -= size
+        lower, upper = low[node], high[node]
         for position in range(first, first + size):
+            point = points[position]
             for d in range(m):
-                low[node, d] = min(low[node, d], points[position, d])
-                high[node, d] = max(high[node, d], points[position, d])
+                lower[d], upper[d] = min(lower[d], point[d]), max(upper[d], point[d])
         if size > LEAF:
             widest, middle = 0, size // 2
             for d in range(1, m):
-                if high[node, d] - low[node, d] > high[node, widest] - low[node, widest]:
+                if upper[d] - lower[d] > upper[widest] - lower[widest]:
                     widest = d
             for place in range(size):
                 order[place], values[place] = place, points[first + place, widest]
             _halve(values, order, 0, size, middle)
             for place in range(size):
                 moved_rank[place] = rank[first + order[place]]
+                source, target = points[first + order[place]], moved[place]
                 for d in range(m):
-                    moved[place, d] = points[first + order[place], d]
+                    target[d] = source[d]
             for place in range(size):
                 rank[first + place] = moved_rank[place]
+                source, target = moved[place], points[first + place]
                 for d in range(m):
-                    points[first + place, d] = moved[place, d]
+                    target[d] = source[d]
             child[node] = count
             for side in range(2):
                 parent[count] = node

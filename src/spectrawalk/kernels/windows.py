@@ -100,8 +100,9 @@ def _rows(
     """Spectra of some pixels, side by side in memory."""
     rows = np.empty((len(pixels), single.shape[1]), np.float32)
     for place in range(len(pixels)):
-        for band in range(single.shape[1]):
-            rows[place, band] = single[pixels[place] - offset, band]
+        spectrum, row = single[pixels[place] - offset], rows[place]
+        for band in range(len(row)):
+            row[band] = spectrum[band]
     return rows
 
 
