@@ -514,7 +514,7 @@ def test_either_option_of_the_command_line_starts_automatic_mode(scene, here, op
     arguments = ["cluster", "cube.npy", "-k", "3", option, "auto"]
     result = CliRunner().invoke(main, [*arguments, "-o", "out", "--no-report"])
     assert result.exit_code == 0, result.output
-    assert "by views of the spectra and a walk on them: " in result.output
+    assert "by agreement of feature sets and eigengap: " in result.output
     with rasterio.open("out/confidence.tif") as file:
         written = file.read(1)
     assert np.array_equal(written, SRDL(3, **AUTO).fit(scene.cube).confidence_)

@@ -110,7 +110,7 @@ def test_any_file_name_gives_all_results_and_no_noise(cube, here):
     noise = [line for line in err.splitlines() if not re.match(r" +[\d.]+ s  \w+: ", line)]
     assert (code, noise) == (0, [])
     assert Path("out/overview.png").stat().st_size > 0
-    assert "left out" not in out
+    assert "not written" not in out
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def test_a_picture_that_cannot_be_drawn_is_left_out(cube, here, monkeypatch):
     np.save("field.npy", cube)
     result = run("cluster", "field.npy", "-k", 3, "-o", "out", "--save-model", *LOUD_PICTURES)
     assert result.exit_code == 0, result.output
-    assert "overview.png was left out: it could not be made (no ink)." in result.stdout
+    assert "overview.png was not written: it could not be made (no ink)." in result.stdout
     expected = set(run_files([REPORT, MODEL]))
     assert {file.name for file in Path("out").iterdir()} == expected
 

@@ -308,7 +308,7 @@ def test_bands_are_chosen_in_nanometres(field, cube):
         for band in range(10):
             raster.update_tags(band + 1, wavelength=str(1000 + 50 * band), wavelength_units="nm")
     told = succeed("cluster", "field.tif", "-k", 3, "-o", "out", *LOUD)
-    assert "3 bands are left out: water vapour, 1350 to 1450 nm" in told
+    assert "3 bands are excluded: water vapour, 1350 to 1450 nm" in told
     areas = told
     record = read_record("out/run.json")
     assert record["image"]["bands"] == 7

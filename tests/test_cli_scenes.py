@@ -59,7 +59,7 @@ def test_inspect_tells_what_is_there():
         "place        WGS 84 / UTM zone 33N, pixels of 30 x 30 m, "
         "upper left corner 500000, 4000000",
         "field: 7 x 5 pixels, 3 bands, 35 pixels to cluster",
-        "3 bands are left out: called bad by the file, or empty",
+        "3 bands are excluded: called bad by the file, or empty",
     ):
         assert line in result.stdout.splitlines()
 

@@ -38,7 +38,7 @@ def test_the_runner_up_is_sought_where_the_number_was():
 
 
 def test_a_number_without_alternatives_is_explained():
-    assert explain_number(drops([2.0, 1.0]), 2, 30).endswith("as many as can be told apart")
+    assert explain_number(drops([2.0, 1.0]), 2, 30).endswith("all that are distinct")
     assert explain_number(drops([4.0, 2.0, 1.0]), 2, 30).endswith("2.00-fold")
 
 
@@ -83,15 +83,12 @@ def made_up_model(sizes, **changes):
         ),
         (
             made_up_model([50, 40], n_components_=3),
-            ["the graph fell into 3 parts, which were joined by their best matches"],
+            ["the graph has 3 components, which were joined at their most similar pixels"],
         ),
         (made_up_model([50, 40], n_components_=3, components="split"), []),
         (
             made_up_model([50, 40], exact_density_=False),
-            [
-                "the density comes from a limited search, as the scene is large; labels hardly "
-                "change"
-            ],
+            ["the density is approximate because the scene is large; labels hardly change"],
         ),
     ],
 )

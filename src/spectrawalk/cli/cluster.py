@@ -56,21 +56,21 @@ Examples:
     "folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Folder for the results; made if need be.",
+    help="Folder for the results; created if it does not exist.",
 )
 @click.option(
     "--method",
     type=click.Choice(list(_LACKS), case_sensitive=False),
     default="srdl",
-    help="SRDL; DLSS, which has no window; or DL, which does not look at space at all.",
+    help="SRDL; DLSS, which has no window; or DL, which uses spectra only.",
 )
 @click.option(
     "--radius",
     type=IntegerOrAuto(1),
     metavar="R|auto",
     default=8,
-    help="Half-width of the window in which a pixel's neighbours are sought, in pixels; auto, here "
-    "or for --time, takes the consensus of many runs.",
+    help="Half-width of the window in which a pixel's neighbours are searched, in pixels; auto, "
+    "here or for --time, combines an ensemble of runs.",
 )
 @click.option(
     "--neighbors",
@@ -86,14 +86,14 @@ Examples:
     type=IntegerOrAuto(2),
     metavar="M|auto",
     default="auto",
-    help="Eigenpairs of the diffusion; auto looks where the eigenvalues taper.",
+    help="Number of eigenpairs; auto takes the largest gap between eigenvalues.",
 )
 @click.option(
     "--time",
     type=NumberOrAuto(),
     metavar="T|auto",
     default=30.0,
-    help="Diffusion time: the longer, the coarser; auto as for --radius.",
+    help="Diffusion time: a longer time gives coarser clusters; auto as for --radius.",
 )
 @click.option(
     "--sigma",
@@ -113,7 +113,7 @@ Examples:
     type=click.IntRange(min=0),
     metavar="R",
     default=3,
-    help="Half-width of the window in which neighbours agree on a label; 0 for none.",
+    help="Half-width of the window of the majority vote on labels; 0 for none.",
 )
 @reading_options
 @pixel_options
@@ -130,9 +130,9 @@ Examples:
 )
 @click.option("--save-model", is_flag=True, help=f"Also write the fitted model, {MODEL}.")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in FOLDER.")
-@click.option("--dry-run", is_flag=True, help="Read and tell what would be done; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what a run would do; write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record of the run as JSON.")
-@click.option("--force", is_flag=True, help="Start even if the memory seems too short.")
+@click.option("--force", is_flag=True, help="Start even if the memory seems too small.")
 @quiet_option(json=True)
 @click.pass_context
 def cluster(
@@ -152,12 +152,12 @@ def cluster(
     """Cluster the pixels of SCENE and write a map of the clusters to FOLDER.
 
     SCENE is an image with a cube of shape (rows, cols, bands), or the name of a published scene
-    such as salinas-a. Pixels that are zero in every band, or have a NaN or infinite value, are left
-    out, and so are bands that would only disturb; `spectrawalk inspect SCENE` tells which.
+    such as salinas-a. Unusable pixels (no data, NaN, zero in every band) and bands (bad, constant,
+    water vapour) are excluded; `spectrawalk inspect SCENE` lists them.
 
     FOLDER receives the map as GeoTIFF (clusters from 1, 0 for no data) with a legend for QGIS, as
-    ENVI file, PNG and NumPy array, the spectra of the clusters, how sure each label is, a report
-    for the browser, and a record from which the run can be repeated.
+    ENVI file, PNG and NumPy array, the spectra of the clusters, the confidence of each label, a
+    report for the browser, and a record from which the run can be repeated.
     """
     with naming_options(context.command):
         run = _requested_run(context, source, record_file, options)

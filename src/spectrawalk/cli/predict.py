@@ -39,7 +39,7 @@ Examples:
     type=click.Path(path_type=Path),
     metavar="FOLDER",
     required=True,
-    help="Folder for the results; made if need be.",
+    help="Folder for the results; created if it does not exist.",
 )
 @reading_options
 @pixel_options

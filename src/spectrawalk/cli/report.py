@@ -39,7 +39,7 @@ def describe_scene(console: Console, scene: Scene, purpose: str = "cluster") -> 
         if step["dropped_bands"]:
             dropped = len(step["dropped_bands"])
             verb = "is" if dropped == 1 else "are"
-            say(console, f"{count(dropped, 'band')} {verb} left out: {step['reason']}")
+            say(console, f"{count(dropped, 'band')} {verb} excluded: {step['reason']}")
     constant = scene.metadata.get("constant_pixels", 0)
     if constant >= _MANY_CONSTANT * scene.mask.size:
         value = f"{scene.metadata['constant_value']:g}"
@@ -75,7 +75,7 @@ def describe_forecast(console: Console, expected: Mapping[str, float]) -> None:
     memory, available = (expected[key] / 2**30 for key in ("memory_bytes", "available_bytes"))
     say(
         console,
-        f"a run needs about {memory:.1f} GiB of memory, of {available:.1f} GiB, and "
+        f"a run needs about {memory:.1f} GiB of memory ({available:.1f} GiB available) and "
         f"{_duration(expected['seconds'])} on two cores",
     )
 
@@ -135,7 +135,7 @@ def describe_time(console: Console, clocks: Mapping[str, StageClock]) -> None:
     """Print the time of each stage of each method."""
     for method, clock in clocks.items():
         stages = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in clock.seconds.items())
-        compiled = "; this run compiled kernels, which later ones need not" * clock.compiled
+        compiled = "; this first run also compiled the kernels" * clock.compiled
         say(console, f"time of {method}: {clock.total:.1f} s ({stages}{compiled})")
 
 

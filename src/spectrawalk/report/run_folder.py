@@ -86,7 +86,7 @@ def write_results(
         for names, write in _products(result, record, extras).items():
             trouble = _attempt(write, paths := {name: file(name) for name in names})
             if trouble:
-                remarks.append(f"{names[-1]} was left out: {trouble}")
+                remarks.append(f"{names[-1]} was not written: {trouble}")
             else:
                 staged |= paths
         checksums = {name: sha256_of(path) for name, path in staged.items()}

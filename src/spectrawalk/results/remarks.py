@@ -20,7 +20,7 @@ def explain_choice(model: FittedModel) -> str:
     The automatic mode has a verdict of its own, which does not come from D_t, in either case.
     """
     if isinstance(model, EnsembleModel):
-        return f"number of clusters, by views of the spectra and a walk on them: {model.verdict_}"
+        return f"number of clusters, by agreement of feature sets and eigengap: {model.verdict_}"
     if model.n_clusters != "auto":
         return ""
     scores = model.mode_score_[np.isfinite(model.mode_score_)]
@@ -49,7 +49,7 @@ def explain_number(ratios: NDArray[np.float64], n_clusters: int, max_clusters: i
     drops = {K: float(ratio) for K, ratio in enumerate(ratios[1:max_clusters], start=2)}
     chosen = f"the number of clusters was chosen: {n_clusters}"
     if n_clusters not in drops:
-        return f"{chosen}, as many as can be told apart"
+        return f"{chosen}, all that are distinct"
     best = drops.pop(n_clusters)
     told = f"{chosen}, the largest drop of D_t from K = 2 to {max_clusters}: {best:.2f}-fold"
     if not drops:
@@ -77,13 +77,11 @@ def find_doubts(model: FittedModel, sizes: NDArray[np.intp]) -> list[str]:
         doubts.append(f"{count(tiny, 'cluster')} {verb} fewer than {_VERY_FEW} pixels: {advice}")
     if model.n_components_ > 1 and model.components == "bridge":
         doubts.append(
-            f"the graph fell into {model.n_components_:,} parts, which were joined by their best "
-            "matches"
+            f"the graph has {model.n_components_:,} components, which were joined at their most "
+            "similar pixels"
         )
     if not model.exact_density_:
-        doubts.append(
-            "the density comes from a limited search, as the scene is large; labels hardly change"
-        )
+        doubts.append("the density is approximate because the scene is large; labels hardly change")
     return doubts + (model.warnings_ if isinstance(model, EnsembleModel) else [])
 
 
