@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spectrawalk.estimators import DL, DLSS, SRDL, load
     from spectrawalk.io import read_scene
+    from spectrawalk.results.result import Result
     from spectrawalk.results.scores import Scores, score
     from spectrawalk.scene import Scene
 
@@ -21,11 +22,12 @@ _HOME = {
     "load": "estimators",
     "Scene": "scene",
     "read_scene": "io",
+    "Result": "results.result",
     "Scores": "results.scores",
     "score": "results.scores",
 }
 
-__all__ = ["DL", "DLSS", "SRDL", "Scene", "Scores", "load", "read_scene", "score"]
+__all__ = ["DL", "DLSS", "SRDL", "Result", "Scene", "Scores", "load", "read_scene", "score"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Comparison methods of the paper, all with the same interface, and the registry of methods.
+"""The paper's comparison methods, with one interface, and the registry of all methods.
 
 >>> from spectrawalk.baselines import make_method
 >>> from spectrawalk.datasets import make_scene

@@ -42,7 +42,7 @@ WITHIN_FIELD_FACTORS: Factors = (1.0, None)
 neighbours of the same kind."""
 
 OTHER_FACTORS: Factors = (0.67, 1.5)
-"""For the other feature sets, which do not."""
+"""For the other feature sets, whose neighbours are searched in windows only."""
 
 NEIGHBOR_SHARE = {True: 0.5, False: 1.0}
 """Neighbours in the graphs, as a share of `n_neighbors`; key: whether the set is smoothed."""

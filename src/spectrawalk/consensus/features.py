@@ -31,8 +31,8 @@ from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
 
 COORDINATES = 20
-"""Coordinates of a feature set, at most. They hold the differences between neighbours, and
-searches stay fast."""
+"""Largest number of coordinates of a feature set. They hold the differences between neighbours,
+and searches stay fast."""
 
 MNF_COMPONENTS = 10
 """Leading MNF components of a feature set, and within-field components where clusters are
@@ -63,8 +63,8 @@ INTERIOR = 0.6
 """Share of the pixels, those with the least local variance, that are taken as inside fields."""
 
 BEYOND_CHANCE = 3.0
-"""The largest signal-to-noise ratio must exceed 1 + this * sqrt(bands / pixels); in noise it is
-about 1."""
+"""An image is spatially correlated if its largest signal-to-noise ratio exceeds 1 + this *
+sqrt(bands / pixels). In noise the ratio is about 1."""
 
 DARKEST = 1 / 3
 """Spectra with a norm below this share of the median norm are not scaled to unit length."""

@@ -1,4 +1,4 @@
-"""Reproduction of the paper's table and figures, and the same table for other scenes and methods.
+"""The paper's table and figures, and the same table for other scenes and methods.
 
 ==============  ==================================================================
 published       figures that the paper printed
