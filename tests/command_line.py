@@ -21,30 +21,35 @@ def run(*args):
     return CliRunner().invoke(main, [str(arg) for arg in args])
 
 
-def environment():
-    """Variables with which a process of its own finds the package that is tested."""
+def environment(*, watched=True):
+    """Variables with which a process of its own finds the package that is tested.
+
+    Not `watched`, it does not measure coverage, which takes memory and writes files.
+    """
     source = str(Path(spectrawalk.__file__).parent.parent)
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    found = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    if watched:
+        return found
+    return {name: value for name, value in found.items() if not name.startswith("COVERAGE")}
 
 
-def start(*args, **kwargs):
+def start(*args, watched=True, **kwargs):
     """Start the command line in a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "spectrawalk", *map(str, args)],
-        env=environment(),
+        env=environment(watched=watched),
         text=True,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | kwargs,
     )
 
 
-def run_python(code, **environment):
-    source = str(Path(spectrawalk.__file__).parent.parent)
+def run_python(code, *, watched=True, **variables):
     return subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        env=os.environ | {"PYTHONPATH": source} | environment,
+        env=environment(watched=watched) | variables,
         check=False,
         timeout=300,
     )

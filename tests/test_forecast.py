@@ -99,7 +99,7 @@ def measured(rows, cols, bands, **settings):
     # Compiling takes memory of its own, so one process compiles and the next one is measured.
     for sides in ((0, 0), (rows, cols)):
         job = json.dumps([*sides, bands, settings])
-        done = run_python(f"import sys; sys.argv[1:] = [{job!r}]\n{MEASURE}")
+        done = run_python(f"import sys; sys.argv[1:] = [{job!r}]\n{MEASURE}", watched=False)
         assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from command_line import assert_one_line_error, finish, start
+from command_line import assert_one_line_error, environment, finish, start
 
 from spectrawalk import Scene
 from spectrawalk.errors import FileError
@@ -39,6 +39,7 @@ def test_a_file_that_may_not_grow(scene, here, suffix):
             "field.npy",
             f"out{suffix}",
             "--quiet",
+            watched=False,
             preexec_fn=lambda: limit_files(20_000),
         )
     )
@@ -76,7 +77,11 @@ def test_a_geotiff_is_never_cut_short_in_silence(scene, here):
     whole = os.path.getsize("whole.tif")
     os.remove("whole.tif")
     done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(whole)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", LIMITED, str(whole)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(watched=False),
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert os.listdir() == []

@@ -196,7 +196,7 @@ def test_a_file_that_the_makers_of_a_sensor_wrote(aviris_ng_file):
 
 @pytest.mark.scene
 def test_the_command_line_on_that_file(aviris_ng_file):
-    told = CliRunner().invoke(main, ["inspect", str(aviris_ng_file), "--quiet"])
+    told = CliRunner().invoke(main, ["inspect", str(aviris_ng_file)])
     assert told.exit_code == 0, told.output
     assert "60 pixels are -0.005 in every band; if that means no data, give --nodata -0.005" in (
         " ".join(told.stdout.split())

@@ -166,7 +166,8 @@ class _Helpers:
         """Have one of at least so many threads do the work."""
         while self._threads < threads:
             self._threads += 1
-            threading.Thread(target=self._serve, name="spectrawalk", daemon=True).start()
+            name = f"spectrawalk {self._threads}"
+            threading.Thread(target=self._serve, name=name, daemon=True).start()
         job: Future[None] = Future()
         self._jobs.put((job, work))
         return job
