@@ -126,7 +126,7 @@ def table(results: dict) -> str:
         text += [
             f"## From 4 thousand to a million pixels ({BANDS} bands, r = 8, k = 100), in seconds",
             "",
-            "| pixels | total | " + " | ".join(stages) + " | peak memory | told before |",
+            "| pixels | total | " + " | ".join(stages) + " | peak memory | forecast |",
             "|---" * (len(stages) + 4) + "|",
         ]
         for fit in fits:

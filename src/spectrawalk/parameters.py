@@ -36,7 +36,7 @@ def is_auto(value: Any) -> bool:
 
 
 def is_automatic(radius: Any, time: Any) -> bool:
-    """Whether a family of runs is asked for, by a radius or time of ``"auto"``."""
+    """Whether an ensemble of runs is asked for, by a radius or time of ``"auto"``."""
     return is_auto(radius) or is_auto(time)
 
 

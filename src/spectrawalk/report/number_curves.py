@@ -22,14 +22,14 @@ def draw_number_curve(ax: Axes, model: FittedModel, colors: NDArray[np.uint8]) -
 
 
 def draw_evidence(ax: Axes, model: EnsembleModel) -> None:
-    """Draw the support for each number of clusters, and the agreement of views as part of it."""
+    """Draw the support for each number of clusters, and the agreement of feature sets in it."""
     evidence = model.evidence_
     numbers = list(evidence.stability)
     support = np.array(list(evidence.support.values()))
     if evidence.gaps and support.max() > 0:  # not where there is no clear structure
         ax.bar(numbers, support / support.max(), 0.6, color="#c6d8e8", label="support, best = 1")
     agreed = list(evidence.stability.values())
-    ax.plot(numbers, agreed, "o-", color="#0072b2", ms=4, lw=1, label="agreement of views")
+    ax.plot(numbers, agreed, "o-", color="#0072b2", ms=4, lw=1, label="agreement of feature sets")
     K = model.n_clusters_
     how = "found" if model.n_clusters == "auto" else "asked for"
     ax.vlines(K, 0, 1.1, color="0.3", lw=0.8, ls="--", label=f"K = {K}, {how}")

@@ -43,7 +43,7 @@ def describe_settings(model: Model) -> str:
     n_pairs = len(model.eigenvalues_) if hasattr(model, "eigenvalues_") else None
     parts = [_chosen(model.n_clusters, getattr(model, "n_clusters_", None), "cluster")]
     if is_automatic(model.radius, model.time):
-        parts += ["automatic mode: a consensus over a family of runs", _SCALING[model.normalize]]
+        parts += ["automatic mode: consensus of an ensemble of runs", _SCALING[model.normalize]]
         return f"{type(model).__name__}: {', '.join(parts)}"
     if model.radius is not None:
         parts.append(f"window radius {model.radius}")
