@@ -71,7 +71,7 @@ from spectrawalk.estimators import forecast
 rows, cols, bands, settings = json.loads(sys.argv[1])
 model = SRDL(**settings)
 scene = make_scene((rows, cols), n_bands=bands, n_classes=4)
-model.fit(scene)  # loads the kernels
+model.fit(make_scene((30, 30), n_bands=bands, n_classes=4))  # loads the kernels
 Path("/proc/self/clear_refs").write_text("5")  # forgets the highest memory so far
 before, begun = psutil.Process().memory_info().rss, time.process_time()
 model.fit(scene)
@@ -96,9 +96,9 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Lin
 
 def measured(rows, cols, bands, **settings):
     """Memory of a fit, of its process, and its time on all cores, as shares of the forecasts."""
+    job = json.dumps([rows, cols, bands, settings])
     # Compiling takes memory of its own, so one process compiles and the next one is measured.
     for _ in range(2):
-        job = json.dumps([rows, cols, bands, settings])
         done = run_python(f"import sys; sys.argv[1:] = [{job!r}]\n{MEASURE}", watched=False)
         assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -113,7 +113,6 @@ def measured(rows, cols, bands, **settings):
         pytest.param({"n_clusters": 4, "n_eigenpairs": 60}, marks=pytest.mark.slow),
         pytest.param({"n_clusters": 4, "radius": None}, marks=pytest.mark.slow),
         pytest.param(ENSEMBLE, marks=pytest.mark.slow),
-        pytest.param(ENSEMBLE | {"n_clusters": 10}, marks=pytest.mark.slow),
         pytest.param(ENSEMBLE | {"n_eigenpairs": 60}, marks=pytest.mark.slow),
     ],
     ids=str,
@@ -126,7 +125,7 @@ def test_a_fit_takes_the_memory_that_was_told(settings):
 
 @linux
 @pytest.mark.slow
-@pytest.mark.parametrize(("side", "bands"), [(141, 400), (250, 400), (100, 30), (400, 20)])
+@pytest.mark.parametrize(("side", "bands"), [(141, 400), (100, 30), (400, 20)])
 def test_the_memory_of_images_of_other_sizes(side, bands):
     working, whole, _ = measured(side, side, bands, n_clusters=4)
     assert 0.5 < working <= 1
