@@ -119,7 +119,7 @@ def measured(rows, cols, bands, **settings):
 )
 def test_a_fit_takes_the_memory_that_was_told(settings):
     working, whole, _ = measured(141, 141, 100, **settings)
-    assert 0.4 < working <= 1.15  # up to 1.13 measured: it leaves out what the allocator holds
+    assert 0.5 < working <= 1.1  # the allocator holds a tenth more in some runs
     assert whole <= 1
 
 
@@ -128,7 +128,7 @@ def test_a_fit_takes_the_memory_that_was_told(settings):
 @pytest.mark.parametrize(("side", "bands"), [(141, 400), (100, 30), (400, 20)])
 def test_the_memory_of_images_of_other_sizes(side, bands):
     working, whole, _ = measured(side, side, bands, n_clusters=4)
-    assert 0.4 < working <= 1.15  # up to 1.13 measured: it leaves out what the allocator holds
+    assert 0.5 < working <= 1.1  # the allocator holds a tenth more in some runs
     assert whole <= 1
 
 
@@ -136,7 +136,7 @@ def test_the_memory_of_images_of_other_sizes(side, bands):
 @pytest.mark.slow
 def test_the_peak_is_within_a_quarter_of_the_forecast():
     _, whole, _ = measured(256, 256, 200, n_clusters=4)
-    assert 0.8 < whole < 1.25
+    assert 0.75 < whole < 1.25
 
 
 @pytest.mark.slow

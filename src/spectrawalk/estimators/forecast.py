@@ -32,16 +32,16 @@ The first run on a machine compiles the kernels, which for a while takes as much
 
 # Measured on synthetic and published scenes; tests/test_forecast.py compares them with fits.
 
-_EDGES = {True: 1.3, False: 1.5}
+_EDGES = {True: 1.4, False: 1.5}
 """Entries of the symmetric graph per neighbour of a pixel, with a window and without."""
 
-_BLOCKS = 14
+_BLOCKS = 16
 """Blocks of vectors in the eigensolver: three with their images, and those on the way."""
 
 _COARSE = 300
 """Bytes per pixel that tie the graph to the coarse one."""
 
-_DISTANCES = 50_000_000
+_DISTANCES = 60_000_000
 """Bytes of the distances between sampled pixels that are held at a time."""
 
 _ENSEMBLE_BYTES = 400
@@ -97,7 +97,7 @@ def peak_memory(
     Examples
     --------
     >>> round(peak_memory(1_000_000, 200) / 1e9, 1)
-    7.8
+    8.3
     """
     cube = n_pixels * n_bands * value_bytes
     working = working_memory(
@@ -128,7 +128,7 @@ def working_memory(
     # For each stage, bytes per pixel, and bytes of the parts that it goes through one at a time.
     stages = {
         "scaling": (2 * spectra, 2 * spectra * min(n_pixels, SCALED_ROWS)),
-        "graph": (spectra + lists + 4 * n_neighbors + graph, 0),
+        "graph": (spectra + lists + 8 * n_neighbors + graph, 0),
         "eigenpairs": (spectra + graph + vectors + _COARSE, 0),
         # The vectors are not needed any more, but the allocator often still holds their memory.
         "bandwidth": (
