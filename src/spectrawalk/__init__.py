@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spectrawalk.estimators import DL, DLSS, SRDL, load
+    from spectrawalk.estimators import DL, DLSS, SRDL, SpectraWalk, load
     from spectrawalk.io import read_scene
     from spectrawalk.results.result import Result
     from spectrawalk.results.scores import Scores, score
@@ -19,6 +19,7 @@ _HOME = {
     "DL": "estimators",
     "DLSS": "estimators",
     "SRDL": "estimators",
+    "SpectraWalk": "estimators",
     "load": "estimators",
     "Scene": "scene",
     "read_scene": "io",
@@ -27,7 +28,18 @@ _HOME = {
     "score": "results.scores",
 }
 
-__all__ = ["DL", "DLSS", "SRDL", "Result", "Scene", "Scores", "load", "read_scene", "score"]
+__all__ = [
+    "DL",
+    "DLSS",
+    "SRDL",
+    "Result",
+    "Scene",
+    "Scores",
+    "SpectraWalk",
+    "load",
+    "read_scene",
+    "score",
+]
 
 
 def __getattr__(name: str) -> Any:

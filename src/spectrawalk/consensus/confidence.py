@@ -64,10 +64,34 @@ def coassociation_margin(runs: Runs, labels: NDArray[np.integer]) -> NDArray[np.
     >>> coassociation_margin(runs, np.array([0, 0, 1, 1])).tolist()
     [0.75, 0.75, 0.25, 0.75]
     """
+    return weighted_margin(np.stack(runs), np.full(len(runs), 1 / len(runs)), labels)
+
+
+def weighted_margin(
+    runs: NDArray[np.integer], weights: NDArray[np.float64], labels: NDArray[np.integer]
+) -> NDArray[np.float32]:
+    """Margin in weighted mean co-association between a pixel's own cluster and the next one.
+
+    Parameters
+    ----------
+    runs : ndarray of int, shape (runs, n)
+        Labels of each run, from 0.
+    weights : ndarray of shape (runs,)
+        How much each run counts; the sum is 1.
+    labels : ndarray of int, shape (n,)
+        Clusters 0..K-1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> runs = np.array([[0, 0, 1, 1], [0, 0, 0, 1]])
+    >>> weighted_margin(runs, np.array([0.5, 0.5]), np.array([0, 0, 1, 1])).tolist()
+    [0.75, 0.75, 0.25, 0.75]
+    """
     coassociation = np.zeros((len(labels), int(labels.max()) + 1), dtype=np.float32)
-    for run in runs:
+    for run, weight in zip(runs, weights, strict=True):
         shared = _shared_pixels(run, labels)
-        coassociation += (shared / shared.sum(axis=0) / len(runs)).astype(np.float32)[run]
+        coassociation += (weight * shared / shared.sum(axis=0)).astype(np.float32)[run]
     return np.clip(_margin(coassociation, labels), 0.0, 1.0)
 
 

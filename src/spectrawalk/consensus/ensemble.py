@@ -328,6 +328,14 @@ def _coordinates(
     return values, time, np.ascontiguousarray(coordinates)
 
 
+def diffusion_at(solved: SolvedGraph, n_clusters: int) -> NDArray[np.float64]:
+    """Diffusion coordinates for as many clusters: one eigenpair per cluster, at the short time."""
+    m = min(max(2, n_clusters), len(solved.eigenvalues))
+    values = solved.eigenvalues[:m]
+    time = time_for(values, DECAYS[0])
+    return np.ascontiguousarray(diffusion_coordinates(values, solved.eigenvectors[:, :m], time))
+
+
 def _variants(settings: Settings) -> list[_Variant]:
     """Variants of the runs on one graph with one density; the first has the short time."""
     decays: tuple[float | None, ...] = (None,) if settings.time is not None else DECAYS

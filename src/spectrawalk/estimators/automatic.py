@@ -59,7 +59,7 @@ class AutomaticMixin:
         self.verdict_ = found.evidence.verdict
         self.evidence_ = found.evidence
         self.warnings_ = found.warnings
-        self.reach_ = _reach(spectra, representative.neighbors)
+        self.reach_ = neighbor_reach(spectra, representative.neighbors)
         self._base_labels = np.stack([run.labels for run in found.graph_runs]).astype(np.int16)
         self._runs = np.stack(found.query_runs).astype(np.int16)
         self._set_labels(found.labels, found.confidence)
@@ -228,7 +228,7 @@ def _leading_pixels(labels: NDArray[np.int32], score: NDArray[np.float64]) -> ND
     return order[first]
 
 
-def _reach(spectra: NDArray[np.float64], neighbors: NDArray[np.int32]) -> float:
+def neighbor_reach(spectra: NDArray[np.float64], neighbors: NDArray[np.int32]) -> float:
     """Distance between spectra that 99 % of the neighbours in the first graph do not exceed."""
     sample = draw_pixels(len(spectra), _REACH_SAMPLE)
     d2 = np.full((len(sample), neighbors.shape[1]), np.inf)

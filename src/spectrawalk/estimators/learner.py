@@ -102,7 +102,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
             If the fit fails, the estimator does not change.
         """
         seed = check_parameters(self)
-        with _unchanged_on_failure(self):
+        with unchanged_on_failure(self):
             pixels = take_input(self, X, mask)
             grid, raw = pixels.grid, add_jitter(pixels.spectra, float(self.jitter), seed)
             del pixels  # the raw values of a large image take gigabytes
@@ -349,7 +349,7 @@ _OF_ENSEMBLE = (
 
 
 @contextmanager
-def _unchanged_on_failure(model: BaseEstimator) -> Iterator[None]:
+def unchanged_on_failure(model: BaseEstimator) -> Iterator[None]:
     """If the block fails, restore the attributes of `model`, so that it never mixes two fits."""
     before = vars(model).copy()
     try:

@@ -1,0 +1,210 @@
+"""SpectraWalk: clusters of an image at all levels of detail, without tuning."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from spectrawalk.consensus.confidence import weighted_margin
+from spectrawalk.consensus.detail import default_detail, measured_detail
+from spectrawalk.consensus.features import keep_dark
+from spectrawalk.consensus.levels import Level, in_words, supported_levels, supported_number
+from spectrawalk.consensus.resolutions import NEIGHBORS, RESOLUTIONS, base_clusterings
+from spectrawalk.consensus.tree import ClusterTree, cluster_tree
+from spectrawalk.errors import ParameterError
+from spectrawalk.estimators.automatic import neighbor_reach
+from spectrawalk.estimators.checks import check_enough_pixels
+from spectrawalk.estimators.forecast import check_memory
+from spectrawalk.estimators.learner import unchanged_on_failure
+from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin
+from spectrawalk.parameters import check_integer, check_seed, is_auto, shown
+from spectrawalk.prepare.pixels import Grid, Pixels, take_input
+from spectrawalk.prepare.scaling import Scaling, check_distinct
+from spectrawalk.scene import Scene
+
+DETAIL = {"fields": 0.0, "materials": 1.0}
+"""Names of the ends of the dial."""
+
+
+class SpectraWalk(PredictionMixin, ClusterMixin, BaseEstimator):
+    """Nested clusters of an image, from many SRDL runs.
+
+    SRDL and K-means are run on several feature sets, for 2 to 30 clusters. The runs vote on which
+    pixels belong together, and the votes give one tree of clusters. The tree can be cut into any
+    number of clusters: from k to k + 1 one cluster is split, and no other pixel changes.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        Number of clusters. ``"auto"``: the largest number that the runs support.
+    detail : float, "fields", "materials" or "auto"
+        From 0 (``"fields"``: smooth regions) to 1 (``"materials"``: each pixel by its own
+        spectrum). ``"auto"``: from how much adjacent pixels differ.
+    random_state : int or None
+        Seed of K-means and of samples. None is the same as 0.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, in the image's shape
+        Cluster 0..K-1 of each pixel; -1 where masked. A cluster keeps its number in finer cuts.
+    n_clusters_ : int
+        Number of clusters K.
+    confidence_ : ndarray of float32, in the image's shape
+        Confidence of each label, 0 to 1: how many more runs put the pixel together with its own
+        cluster than with the next one; NaN where masked.
+    tree_ : ndarray of shape (leaves - 1, 4)
+        The tree in the layout of :func:`scipy.cluster.hierarchy.linkage`. Its leaves are the
+        clusters of the finest cut.
+    leaf_sizes_ : ndarray of int, shape (leaves,)
+        Number of pixels of each leaf.
+    levels_ : list of Level
+        Numbers of clusters that the runs support, the coarsest first; empty if there is no clear
+        structure.
+    verdict_ : str
+        The same in words.
+    detail_ : float
+        Detail that was used.
+    measured_detail_ : float
+        Share of the spectral variation that lies between adjacent pixels.
+    reach_ : float
+        Distance between scaled spectra above which :meth:`predict` labels a pixel as unknown.
+    n_features_in_ : int
+        Number of bands.
+    wavelengths_ : ndarray of shape (bands,) or None
+        Centre wavelengths in nanometres, if the input was a Scene that has them.
+
+    Examples
+    --------
+    >>> from spectrawalk import SpectraWalk
+    >>> from spectrawalk.datasets import make_scene
+    >>> model = SpectraWalk(n_clusters=3).fit(make_scene((24, 24), n_classes=3, random_state=1))
+    >>> model.labels_.shape, model.n_clusters_, int(model.cut(5).max())
+    ((24, 24), 3, 4)
+    """
+
+    labels_: NDArray[np.int32]
+    n_clusters_: int
+    confidence_: NDArray[np.float32]
+    tree_: NDArray[np.float64]
+    leaf_sizes_: NDArray[np.intp]
+    levels_: list[Level]
+    n_features_in_: int
+    _tree: ClusterTree
+    _runs: NDArray[np.uint8]
+    _weights: NDArray[np.float64]
+
+    def __init__(
+        self,
+        n_clusters: int | str = "auto",
+        detail: float | str = "auto",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.detail = detail
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> Self:
+        """Cluster an image.
+
+        Parameters
+        ----------
+        X : array of shape (rows, cols, bands), Scene, or array of shape (samples, bands)
+            A table has no space, so it is clustered by its spectra alone.
+        y : None
+            Ignored; present for compatibility with scikit-learn.
+        mask : array of bool, one value per pixel, optional
+            True where a pixel is valid.
+
+        Returns
+        -------
+        self
+            If the fit fails, the estimator does not change.
+        """
+        if not is_auto(self.n_clusters):
+            check_integer("n_clusters", self.n_clusters, 1, why=", or 'auto'")
+        seed, wanted = check_seed("random_state", self.random_state), _check_detail(self.detail)
+        with unchanged_on_failure(self):
+            pixels = take_input(self, X, mask)
+            grid, raw = pixels.grid, pixels.spectra
+            del pixels
+            check_enough_pixels(self.n_clusters, len(raw))
+            most = RESOLUTIONS[-1]
+            check_memory(len(raw), raw.shape[1], NEIGHBORS, most, most, windowed=False)
+            self._mask = grid.mask
+            self.wavelengths_ = X.wavelengths if isinstance(X, Scene) else None
+            self.measured_detail_ = measured_detail(raw, grid.mask)
+            self.detail_ = default_detail(self.measured_detail_) if wanted is None else wanted
+            scaling = Scaling.of(raw, "pixel")
+            spectra = scaling.apply(raw)
+            check_distinct(spectra, "pixel")
+            scaled = keep_dark(spectra, raw)
+            del raw  # the raw values of a large image take gigabytes
+            found = base_clusterings(Pixels(scaled, grid), self.detail_, seed)
+            self._runs, self._weights = found.labels, found.weights
+            self._tree = cluster_tree(found.labels, found.weights, seed)
+            self.tree_ = self._tree.linkage()
+            self.leaf_sizes_ = np.bincount(self._tree.leaf, minlength=self._tree.n_leaves)
+            self.levels_ = supported_levels(self._tree)
+            self.verdict_ = in_words(self.levels_)
+            number = self.n_clusters if not is_auto(self.n_clusters) else None
+            self._check_number(number or 1)
+            self.n_clusters_ = int(number or supported_number(self._tree))
+            self.labels_ = self.cut(self.n_clusters_)
+            self.confidence_ = self.confidence(self.n_clusters_)
+            self.reach_ = neighbor_reach(spectra, found.neighbors)
+            self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> NDArray[np.int32]:
+        """Cluster an image and return its labels; see :meth:`fit`."""
+        return self.fit(X, mask=mask).labels_
+
+    def cut(self, n_clusters: int) -> NDArray[np.int32]:
+        """Labels for another number of clusters, from the same tree.
+
+        Parameters
+        ----------
+        n_clusters : int
+            From 1 to the number of leaves, usually 64.
+
+        Returns
+        -------
+        labels : ndarray of int32, in the image's shape
+            Clusters keep their numbers as long as they are not split.
+        """
+        self._check_number(n_clusters)
+        return Grid(self._mask).to_image(self._tree.cut(n_clusters), -1)
+
+    def confidence(self, n_clusters: int) -> NDArray[np.float32]:
+        """Confidence of each label in the cut into `n_clusters`; see ``confidence_``."""
+        self._check_number(n_clusters)
+        margin = weighted_margin(self._runs, self._weights, self._tree.cut(n_clusters))
+        return Grid(self._mask).to_image(margin, np.nan)
+
+    def _check_number(self, n_clusters: Any) -> None:
+        check_is_fitted(self, "_tree")
+        number, most = check_integer("n_clusters", n_clusters, 1), self._tree.n_leaves
+        if number > most:
+            raise ParameterError(
+                f"n_clusters={shown(n_clusters)} is more than the {most} clusters that the tree of "
+                "this image has; ask for fewer."
+            )
+
+
+def _check_detail(detail: Any) -> float | None:
+    """Detail as a number; None for "auto"."""
+    if is_auto(detail):
+        return None
+    if isinstance(detail, str) and detail in DETAIL:
+        return DETAIL[detail]
+    is_number = isinstance(detail, (int, float, np.number)) and not isinstance(detail, bool)
+    if not is_number or not 0 <= detail <= 1:
+        raise ParameterError(
+            f"detail={shown(detail)} cannot be used; give 'auto', 'fields', 'materials' or a "
+            "number from 0 to 1."
+        )
+    return float(detail)
