@@ -1,14 +1,17 @@
 """SpectraWalk: one tree of clusters for all numbers, without tuning."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import dendrogram, is_valid_linkage
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from spectrawalk import SpectraWalk, score, threads
+import spectrawalk
+from spectrawalk import DLSS, SpectraWalk, score, threads
 from spectrawalk.datasets import make_scene
-from spectrawalk.errors import ParameterError, SpectrawalkError
+from spectrawalk.errors import FileError, ParameterError, SpectrawalkError
 
 FIELDS = make_scene((40, 40), n_bands=30, n_classes=4, region_size=20, mixing=0.3, random_state=3)
 TOWN = make_scene((40, 40), n_bands=30, n_classes=4, region_size=3, mixing=0.5, random_state=3)
@@ -193,3 +196,65 @@ def test_a_cut_needs_a_fit_and_a_number_of_the_tree(model):
         model.cut(65)
     with pytest.raises(ParameterError, match=r"at least 1"):
         model.cut(0)
+
+
+def test_everything_comes_back_from_a_file(tmp_path):
+    mask = np.ones((40, 40), dtype=bool)
+    mask[3:5, 2:9] = False
+    model = SpectraWalk(5, detail="materials", random_state=2).fit(FIELDS, mask=mask)
+    model.save(tmp_path / "model.npz")
+    loaded = spectrawalk.load(tmp_path / "model.npz")
+    assert type(loaded) is SpectraWalk
+    assert vars(loaded).keys() == vars(model).keys()
+    for name, value in vars(model).items():
+        if name not in ("_fitted_spectra", "_tree"):
+            np.testing.assert_array_equal(getattr(loaded, name), value, err_msg=name)
+    np.testing.assert_array_equal(loaded.cut(9), model.cut(9))
+    np.testing.assert_array_equal(loaded.confidence(9), model.confidence(9))
+    np.testing.assert_array_equal(loaded.predict(FIELDS), model.predict(FIELDS))
+    with pytest.raises(FileError, match=r"holds a SpectraWalk model, not DLSS"):
+        DLSS.load(tmp_path / "model.npz")
+
+
+def changed(name, change):
+    return lambda header, arrays: arrays.update({name: change(arrays[name].copy())})
+
+
+def with_first(value):
+    def change(array):
+        array.flat[0] = value
+        return array
+
+    return change
+
+
+DAMAGE = {
+    "a leaf too high": (changed("_tree_leaf", with_first(99)), "_tree_leaf holds"),
+    "an empty leaf": (changed("_tree_leaf", lambda a: a * 0), "_tree_leaf leaves"),
+    "no root": (changed("_tree_parent", with_first(1)), "_tree_parent has no root"),
+    "a circle": (changed("_tree_parent", lambda a: np.arange(len(a), dtype=a.dtype)), "not there"),
+    "heights that rise": (changed("_tree_height", lambda a: a[::-1]), "_tree_height does not"),
+    "a height less": (changed("_tree_height", lambda a: a[1:]), "_tree_height has shape"),
+    "other weights": (changed("_weights", lambda a: 2 * a), "_weights does not have the sum 1"),
+    "a weight less": (changed("_weights", lambda a: a[1:]), "_weights has shape"),
+    "no runs": (lambda header, arrays: arrays.pop("_runs") is None, "lacks _runs"),
+    "wide detail": (changed("detail_", lambda a: a + 2), "detail_ is not in 0..1"),
+    "sure of too much": (changed("confidence_", lambda a: a + 2), "confidence_ holds"),
+    "many clusters": (changed("n_clusters_", lambda a: a + 100), "n_clusters_ is more"),
+    "arrays of a run": (lambda header, arrays: arrays.update(modes_=np.arange(3)), "modes_, which"),
+    "another method": (lambda header, arrays: header.update(kind="SRDL", parameters={}), "method"),
+    "a parameter": (lambda header, arrays: header["parameters"].update(detail=7), "detail=7"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_file_is_told_in_one_sentence(name, model, tmp_path):
+    change, told = DAMAGE[name]
+    model.save(tmp_path / "model.npz")
+    with np.load(tmp_path / "model.npz") as file:
+        arrays = {each: file[each] for each in file.files}
+    header = json.loads(str(arrays.pop("spectrawalk_model")))
+    change(header, arrays)
+    np.savez(tmp_path / "bad.npz", spectrawalk_model=np.array(json.dumps(header)), **arrays)
+    with pytest.raises(FileError, match=told):
+        spectrawalk.load(tmp_path / "bad.npz")

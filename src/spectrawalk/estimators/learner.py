@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from inspect import signature
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectrawalk.consensus.automatic import cluster_automatically
 from spectrawalk.consensus.ensemble import Settings
 from spectrawalk.consensus.features import keep_dark
-from spectrawalk.errors import FileError, ParameterError, SpectrawalkError
+from spectrawalk.errors import ParameterError
 from spectrawalk.estimators.automatic import AutomaticMixin
 from spectrawalk.estimators.checks import (
     check_components,
@@ -28,6 +25,7 @@ from spectrawalk.estimators.checks import (
 from spectrawalk.estimators.forecast import check_memory, ensemble_clusters
 from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, reach_of
 from spectrawalk.estimators.presets import paper_settings
+from spectrawalk.estimators.saved import SavedMixin, unchanged_on_failure
 from spectrawalk.parameters import is_auto, is_automatic
 from spectrawalk.prepare.pixels import Grid, Pixels, take_input
 from spectrawalk.prepare.scaling import Scaling, add_jitter, check_distinct
@@ -40,11 +38,32 @@ from spectrawalk.srdl.neighbors import EXACT_SEARCH, global_neighbors
 from spectrawalk.srdl.numbering import number_by_size
 
 
-class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstimator):
+class DiffusionLearner(AutomaticMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
     """Clustering by diffusion learning: the common part of SRDL, DLSS and DL."""
 
     _method: ClassVar[str]
     """Name of the method in the paper. Subclasses of SRDL, DLSS and DL keep it."""
+    _ARRAY = "_ranking"
+    _FITTED = (
+        "labels_",
+        "modes_",
+        "n_clusters_",
+        "density_",
+        "density_bandwidth_",
+        "rho_",
+        "mode_score_",
+        "coordinates_",
+        "eigenvalues_",
+        "n_components_",
+        "exact_density_",
+        "reach_",
+        "wavelengths_",
+        "n_features_in_",
+        "feature_names_in_",
+        "_mask",
+        "_ranking",
+        "_parent",
+    )
     _uses_space: ClassVar[bool] = True
     """Whether the method uses the positions of the pixels."""
 
@@ -259,22 +278,6 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         labels, _ = self._label(n_clusters)
         return labels
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to one ``.npz`` file, which :func:`spectrawalk.load` reads.
-
-        For a subclass of your own, use the ``load`` method of the subclass.
-        """
-        from spectrawalk.io.model_file import write_model
-
-        check_is_fitted(self)
-        check_parameters(self)
-        write_model(path, type(self).__name__, self.get_params(), self._fitted_arrays())
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a model of this class that :meth:`save` wrote."""
-        return read_learner(path, (cls,))
-
     @classmethod
     def from_paper(cls, scene: str) -> Self:
         """Create the estimator with the settings that reproduce the paper's result on a scene.
@@ -293,47 +296,17 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, ClusterMixin, BaseEstima
         labels, order = number_by_size(labels, len(found.pixels))
         return grid.to_image(labels, -1), grid.flat_index[found.pixels[order]]
 
+    def _check_parameters(self) -> int:
+        return check_parameters(self)
+
     def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
-        """All fitted attributes, as arrays."""
-        values = {name: getattr(self, name, None) for name in _FITTED}
-        arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
-        if "feature_names_in_" in arrays:  # an array of objects needs pickle
-            arrays["feature_names_in_"] = arrays["feature_names_in_"].astype(str)
+        arrays = super()._fitted_arrays()
         return arrays | self._ensemble_arrays() | self._fitted_spectra.to_arrays()
 
-    def _restore(self, arrays: dict[str, NDArray[Any]]) -> Self:
-        """Restore the arrays of :meth:`_fitted_arrays`."""
-        for name in set(_FITTED) & set(arrays):
-            array = arrays[name]
-            setattr(self, name, array if array.ndim else array.item())
-        if "feature_names_in_" in arrays:
-            self.feature_names_in_ = arrays["feature_names_in_"].astype(object)
-        self.wavelengths_ = arrays.get("wavelengths_")
+    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(arrays)
         self._fitted_spectra = FittedSpectra.from_arrays(arrays, self.reach_)
         self._restore_ensemble(arrays)
-        return self
-
-
-_FITTED = (
-    "labels_",
-    "modes_",
-    "n_clusters_",
-    "density_",
-    "density_bandwidth_",
-    "rho_",
-    "mode_score_",
-    "coordinates_",
-    "eigenvalues_",
-    "n_components_",
-    "exact_density_",
-    "reach_",
-    "wavelengths_",
-    "n_features_in_",
-    "feature_names_in_",
-    "_mask",
-    "_ranking",
-    "_parent",
-)
 
 
 _OF_ENSEMBLE = (
@@ -346,41 +319,3 @@ _OF_ENSEMBLE = (
     "_base_labels",
     "_runs",
 )
-
-
-@contextmanager
-def unchanged_on_failure(model: BaseEstimator) -> Iterator[None]:
-    """If the block fails, restore the attributes of `model`, so that it never mixes two fits."""
-    before = vars(model).copy()
-    try:
-        yield
-    except BaseException:
-        vars(model).clear()
-        vars(model).update(before)
-        raise
-
-
-def read_learner(path: str | Path, kinds: tuple[type[Any], ...]) -> Any:
-    """Read a fitted model of one of these classes."""
-    from spectrawalk.io.model_file import read_model
-
-    saved = read_model(path)
-    by_name = {kind.__name__: kind for kind in kinds}
-    if saved.kind not in by_name:
-        raise FileError(
-            f"'{path}' holds a {saved.kind} model, not {' or '.join(by_name)}; "
-            f"use {saved.kind}.load."
-        )
-    kind = by_name[saved.kind]
-    unknown = sorted(set(saved.parameters) - set(kind._get_param_names()))
-    if unknown:
-        raise FileError(
-            f"'{path}' is damaged: {saved.kind} has no parameter {', '.join(unknown)}; "
-            "save the model again."
-        )
-    model = kind(**saved.parameters)
-    try:
-        check_parameters(model)
-        return model._restore(saved.arrays)
-    except SpectrawalkError as error:
-        raise FileError(f"'{path}' is damaged: {error}") from None

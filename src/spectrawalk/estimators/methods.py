@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spectrawalk.estimators.learner import DiffusionLearner, read_learner
+from spectrawalk.estimators.learner import DiffusionLearner
+from spectrawalk.estimators.saved import read_saved
+from spectrawalk.estimators.spectrawalk import SpectraWalk
 
 
-def load(path: str | Path) -> DiffusionLearner:
-    """Read a fitted SRDL, DLSS or DL model that ``save`` wrote."""
-    return read_learner(path, (SRDL, DLSS, DL))
+def load(path: str | Path) -> DiffusionLearner | SpectraWalk:
+    """Read a fitted model that ``save`` wrote."""
+    return read_saved(path, (SpectraWalk, SRDL, DLSS, DL))
 
 
 class SRDL(DiffusionLearner):

@@ -19,8 +19,8 @@ from spectrawalk.errors import ParameterError
 from spectrawalk.estimators.automatic import neighbor_reach
 from spectrawalk.estimators.checks import check_enough_pixels
 from spectrawalk.estimators.forecast import check_memory
-from spectrawalk.estimators.learner import unchanged_on_failure
 from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin
+from spectrawalk.estimators.saved import SavedMixin, unchanged_on_failure
 from spectrawalk.parameters import check_integer, check_seed, is_auto, shown
 from spectrawalk.prepare.pixels import Grid, Pixels, take_input
 from spectrawalk.prepare.scaling import Scaling, check_distinct
@@ -30,7 +30,7 @@ DETAIL = {"fields": 0.0, "materials": 1.0}
 """Names of the ends of the dial."""
 
 
-class SpectraWalk(PredictionMixin, ClusterMixin, BaseEstimator):
+class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
     """Nested clusters of an image, from many SRDL runs.
 
     SRDL and K-means are run on several feature sets, for 2 to 30 clusters. The runs vote on which
@@ -86,6 +86,22 @@ class SpectraWalk(PredictionMixin, ClusterMixin, BaseEstimator):
     ((24, 24), 3, 4)
     """
 
+    _ARRAY = "_tree_leaf"
+    _FITTED = (
+        "labels_",
+        "n_clusters_",
+        "confidence_",
+        "detail_",
+        "measured_detail_",
+        "reach_",
+        "wavelengths_",
+        "n_features_in_",
+        "feature_names_in_",
+        "_mask",
+        "_runs",
+        "_weights",
+    )
+
     labels_: NDArray[np.int32]
     n_clusters_: int
     confidence_: NDArray[np.float32]
@@ -124,9 +140,7 @@ class SpectraWalk(PredictionMixin, ClusterMixin, BaseEstimator):
         self
             If the fit fails, the estimator does not change.
         """
-        if not is_auto(self.n_clusters):
-            check_integer("n_clusters", self.n_clusters, 1, why=", or 'auto'")
-        seed, wanted = check_seed("random_state", self.random_state), _check_detail(self.detail)
+        seed, wanted = self._check_parameters()
         with unchanged_on_failure(self):
             pixels = take_input(self, X, mask)
             grid, raw = pixels.grid, pixels.spectra
@@ -145,11 +159,7 @@ class SpectraWalk(PredictionMixin, ClusterMixin, BaseEstimator):
             del raw  # the raw values of a large image take gigabytes
             found = base_clusterings(Pixels(scaled, grid), self.detail_, seed)
             self._runs, self._weights = found.labels, found.weights
-            self._tree = cluster_tree(found.labels, found.weights, seed)
-            self.tree_ = self._tree.linkage()
-            self.leaf_sizes_ = np.bincount(self._tree.leaf, minlength=self._tree.n_leaves)
-            self.levels_ = supported_levels(self._tree)
-            self.verdict_ = in_words(self.levels_)
+            self._keep_tree(cluster_tree(found.labels, found.weights, seed))
             number = self.n_clusters if not is_auto(self.n_clusters) else None
             self._check_number(number or 1)
             self.n_clusters_ = int(number or supported_number(self._tree))
@@ -185,8 +195,30 @@ class SpectraWalk(PredictionMixin, ClusterMixin, BaseEstimator):
         margin = weighted_margin(self._runs, self._weights, self._tree.cut(n_clusters))
         return Grid(self._mask).to_image(margin, np.nan)
 
+    def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
+        tree = {f"_tree_{name}": value for name, value in self._tree._asdict().items()}
+        return super()._fitted_arrays() | tree | self._fitted_spectra.to_arrays()
+
+    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(arrays)
+        self._keep_tree(ClusterTree(*(arrays[f"_tree_{name}"] for name in ClusterTree._fields)))
+        self._fitted_spectra = FittedSpectra.from_arrays(arrays, self.reach_)
+
+    def _keep_tree(self, tree: ClusterTree) -> None:
+        self._tree = tree
+        self.tree_ = tree.linkage()
+        self.leaf_sizes_ = np.bincount(tree.leaf, minlength=tree.n_leaves)
+        self.levels_ = supported_levels(tree)
+        self.verdict_ = in_words(self.levels_)
+
+    def _check_parameters(self) -> tuple[int, float | None]:
+        """Raise an error for invalid parameters; return the seed and the detail, if given."""
+        if not is_auto(self.n_clusters):
+            check_integer("n_clusters", self.n_clusters, 1, why=", or 'auto'")
+        return check_seed("random_state", self.random_state), _check_detail(self.detail)
+
     def _check_number(self, n_clusters: Any) -> None:
-        check_is_fitted(self, "_tree")
+        check_is_fitted(self)
         number, most = check_integer("n_clusters", n_clusters, 1), self._tree.n_leaves
         if number > most:
             raise ParameterError(

@@ -27,11 +27,23 @@ class Declared(Protocol):
         """Type of its values."""
 
 
-_NEEDED = {
-    # Name: type, and shape in which n is the valid pixels, K clusters, M eigenpairs, B bands.
+_OF_ALL = {
+    # Name: type, and shape in which n is the valid pixels, K clusters, M eigenpairs, B bands, R
+    # runs and L leaves of a tree.
     "labels_": ("i4", "image"),
-    "modes_": ("i8", "K"),
     "n_clusters_": ("i8", ""),
+    "reach_": ("f8", ""),
+    "n_features_in_": ("i8", ""),
+    "_mask": ("b1", "image"),
+    "spectra": ("f4", "n B"),
+    "spectra_centre": ("f8", "B"),
+    "spectra_unit": ("f8", ""),
+    "scaling": ("U", ""),
+    "scaling_peak": ("f8", "scale"),
+    "scaling_length": ("f8", "scale"),
+}
+_OF_RUN = {
+    "modes_": ("i8", "K"),
     "density_": ("f8", "image"),
     "density_bandwidth_": ("f8", ""),
     "rho_": ("f8", "image"),
@@ -40,26 +52,35 @@ _NEEDED = {
     "eigenvalues_": ("f8", "M"),
     "n_components_": ("i8", ""),
     "exact_density_": ("b1", ""),
-    "reach_": ("f8", ""),
-    "n_features_in_": ("i8", ""),
-    "_mask": ("b1", "image"),
     "_ranking": ("i8", "n"),
     "_parent": ("i8", "n"),
-    "spectra": ("f4", "n B"),
-    "spectra_centre": ("f8", "B"),
-    "spectra_unit": ("f8", ""),
-    "scaling": ("U", ""),
-    "scaling_peak": ("f8", "scale"),
-    "scaling_length": ("f8", "scale"),
+}
+_OF_TREE = {
+    "confidence_": ("f4", "image"),
+    "detail_": ("f8", ""),
+    "measured_detail_": ("f8", ""),
+    "_runs": ("u1", "R n"),
+    "_weights": ("f8", "R"),
+    "_tree_leaf": ("i4", "n"),
+    "_tree_parent": ("i4", "L"),
+    "_tree_height": ("f8", "L"),
 }
 _OPTIONAL = {
     "wavelengths_": ("f8", "B"),
     "feature_names_in_": ("U", "B"),
-    # Of the automatic mode, with R runs.
+}
+_OF_ENSEMBLE = {  # what the automatic mode adds to a run
     "confidence_": ("f4", "image"),
     "_runs": ("i2", "R n"),
     "_findings": ("U", ""),
 }
+
+
+def _layout(arrays: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Needed and optional arrays of the kind of model that these are of."""
+    if "_tree_leaf" in arrays:
+        return _OF_ALL | _OF_TREE, _OPTIONAL
+    return _OF_ALL | _OF_RUN, _OPTIONAL | _OF_ENSEMBLE
 
 
 class DamageError(Exception):
@@ -80,9 +101,13 @@ def check_arrays(arrays: Arrays) -> Arrays:
         With the first thing that is not as a fit leaves it.
     """
     _check_values(arrays)
-    _check_order(arrays)
     _check_labels(arrays)
-    _check_ensemble(arrays)
+    if "_tree_leaf" in arrays:
+        _check_tree(arrays)
+    else:
+        _check_order(arrays)
+        _check_modes(arrays)
+        _check_ensemble(arrays)
     return arrays
 
 
@@ -93,10 +118,11 @@ def _require(holds: Any, name: str, what: str) -> None:
 
 def check_names(arrays: Mapping[str, Declared]) -> None:
     """Refuse a model in which arrays are missing, or that has arrays which no model has."""
-    missing = sorted(set(_NEEDED) - set(arrays))
+    needed, optional = _layout(arrays)
+    missing = sorted(set(needed) - set(arrays))
     if missing:
         raise DamageError(f"it lacks {', '.join(missing)}")
-    strange = sorted(set(arrays) - set(_NEEDED) - set(_OPTIONAL))
+    strange = sorted(set(arrays) - set(needed) - set(optional))
     if strange:
         raise DamageError(f"it holds {', '.join(strange)}, which no model has")
 
@@ -129,17 +155,17 @@ def check_shapes(arrays: Mapping[str, Declared], n_valid: int, scaling: str) -> 
     """
     sizes = {
         "n": (n_valid,),
-        "K": arrays["modes_"].shape,
-        "M": arrays["eigenvalues_"].shape,
         "B": arrays["spectra_centre"].shape,
         "R": arrays["_runs"].shape[:1] if "_runs" in arrays else (),
         "image": arrays["_mask"].shape,
     }
     sizes["scale"] = sizes["B"] if scaling == "band" else ()
-    for name in "KMB":
-        if len(sizes[name]) != 1:
-            raise DamageError("its arrays have the wrong number of dimensions")
-    for name, (kind, shape) in (_NEEDED | _OPTIONAL).items():
+    for name, of in (("K", "modes_"), ("M", "eigenvalues_"), ("L", "_tree_parent")):
+        sizes[name] = arrays[of].shape if of in arrays else (0,)
+    if any(len(sizes[name]) != 1 for name in "KMBL"):
+        raise DamageError("its arrays have the wrong number of dimensions")
+    needed, optional = _layout(arrays)
+    for name, (kind, shape) in (needed | optional).items():
         if name not in arrays:
             continue
         array = arrays[name]
@@ -155,16 +181,23 @@ def _check_values(arrays: Arrays) -> None:
     """Check that numbers are numbers, and NaN only where masked."""
     mask = arrays["_mask"]
     _require(mask.sum() >= 2, "_mask", "has no two valid pixels")
-    for name, (kind, shape) in (_NEEDED | _OPTIONAL).items():
+    needed, optional = _layout(arrays)
+    for name, (kind, shape) in (needed | optional).items():
         if name in arrays and kind.startswith("f"):
             known = arrays[name][mask] if shape.startswith("image") else arrays[name]
             _require(np.isfinite(known), name, "holds values that are not finite")
     for name in ("density_bandwidth_", "spectra_unit", "scaling_peak", "scaling_length"):
-        _require(arrays[name] > 0, name, "is not above 0")
+        if name in arrays:
+            _require(arrays[name] > 0, name, "is not above 0")
     for name in ("reach_", "n_components_"):
-        _require(arrays[name] >= 0, name, "is below 0")
+        if name in arrays:
+            _require(arrays[name] >= 0, name, "is below 0")
     for name in ("density_", "rho_", "mode_score_"):
-        _require(arrays[name][mask] >= 0, name, "holds values below 0")
+        if name in arrays:
+            _require(arrays[name][mask] >= 0, name, "holds values below 0")
+    if "confidence_" in arrays:
+        known = arrays["confidence_"][mask]
+        _require((known >= 0) & (known <= 1), "confidence_", "holds values outside 0..1")
     _require(np.abs(arrays["spectra"]) <= 2, "spectra", "holds values beyond its unit")
     ways = ("pixel", "global", "band", "none")
     _require(str(arrays["scaling"]) in ways, "scaling", f"is none of {', '.join(ways)}")
@@ -193,25 +226,46 @@ def _check_order(arrays: Arrays) -> None:
 
 
 def _check_labels(arrays: Arrays) -> None:
-    mask, labels, modes = arrays["_mask"], arrays["labels_"], arrays["modes_"]
+    mask, labels = arrays["_mask"], arrays["labels_"]
     n_clusters = int(arrays["n_clusters_"])
-    _require(len(modes) == n_clusters >= 1, "modes_", "does not have one entry per cluster")
+    _require(n_clusters >= 1, "n_clusters_", "is below 1")
     _require(labels[~mask] == -1, "labels_", "labels masked pixels")
     inside = (labels[mask] >= 0) & (labels[mask] < n_clusters)
     _require(inside, "labels_", "holds labels that are no cluster's")
+
+
+def _check_modes(arrays: Arrays) -> None:
+    labels, modes = arrays["labels_"], arrays["modes_"]
+    n_clusters = int(arrays["n_clusters_"])
+    _require(len(modes) == n_clusters, "modes_", "does not have one entry per cluster")
     _require((modes >= 0) & (modes < labels.size), "modes_", "points outside the image")
     _require(labels.ravel()[modes] == np.arange(n_clusters), "modes_", "is not in its clusters")
 
 
+def _check_tree(arrays: Arrays) -> None:
+    """Check that each cluster is split from one before it, and that every leaf has a pixel."""
+    leaf, parent, height = (arrays[f"_tree_{name}"] for name in ("leaf", "parent", "height"))
+    n_leaves, weights = len(parent), arrays["_weights"]
+    _require(n_leaves > 0 and parent[0] == 0, "_tree_parent", "has no root")
+    earlier = (parent >= 0) & (parent[:n_leaves] < np.maximum(np.arange(n_leaves), 1))
+    _require(earlier, "_tree_parent", "splits a cluster that is not there yet")
+    _require((leaf >= 0) & (leaf < n_leaves), "_tree_leaf", "holds labels that are no leaf's")
+    _require(np.bincount(leaf, minlength=n_leaves) > 0, "_tree_leaf", "leaves a leaf empty")
+    in_order = (height >= 0) & (height <= 1) & (np.diff(height, prepend=1.0) <= 0)
+    _require(in_order, "_tree_height", "does not fall from 1 to 0")
+    _require(len(weights) > 0 and (weights >= 0).all(), "_weights", "holds weights below 0")
+    _require(abs(weights.sum() - 1) < 1e-6, "_weights", "does not have the sum 1")
+    _require(arrays["n_clusters_"] <= n_leaves, "n_clusters_", "is more than there are leaves")
+    _require((arrays["detail_"] >= 0) & (arrays["detail_"] <= 1), "detail_", "is not in 0..1")
+
+
 def _check_ensemble(arrays: Arrays) -> None:
     """Check what the automatic mode adds: all of it, or nothing."""
-    names = {"confidence_", "_runs", "_findings"}
+    names = set(_OF_ENSEMBLE)
     present = names & set(arrays)
     if not present:
         return
     if present != names:
         raise DamageError(f"it lacks {', '.join(sorted(names - present))}")
-    known = arrays["confidence_"][arrays["_mask"]]
-    _require((known >= 0) & (known <= 1), "confidence_", "holds values outside 0..1")
     _require(arrays["_runs"] >= 0, "_runs", "holds labels below 0")
     _require(len(arrays["_runs"]) > 0, "_runs", "is empty")
