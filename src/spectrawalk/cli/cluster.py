@@ -9,7 +9,7 @@ import click
 
 from spectrawalk.cli.console import quiet_option
 from spectrawalk.cli.naming import naming_options
-from spectrawalk.cli.options import IntegerOrAuto, NumberOrAuto
+from spectrawalk.cli.options import Detail, IntegerOrAuto, NumberOrAuto
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
@@ -18,7 +18,16 @@ from spectrawalk.errors import ParameterError
 from spectrawalk.report.file_names import MODEL, OVERVIEW, RECORD, REPORT, RESULTS
 
 # Parameters that a method lacks: DL has neither a window nor a consensus.
-_LACKS = {"srdl": (), "dlss": ("radius",), "dl": ("radius", "consensus_radius")}
+_OF_RUNS = (
+    "radius", "n_neighbors", "n_eigenpairs", "time", "sigma", "normalize", "consensus_radius",
+)  # fmt: skip
+_LACKS = {
+    "spectrawalk": _OF_RUNS,
+    "srdl": ("detail",),
+    "dlss": ("detail", "radius"),
+    "dl": ("detail", "radius", "consensus_radius"),
+}
+_CLASSES = {"spectrawalk": "SpectraWalk", "srdl": "SRDL", "dlss": "DLSS", "dl": "DL"}
 # What may be said beside the record of a run.
 _BESIDE_RECORD = {
     "source", "folder", "record_file", "save_model", "no_report", "overwrite", "force", "quiet",
@@ -62,7 +71,16 @@ Examples:
     "--method",
     type=click.Choice(list(_LACKS), case_sensitive=False),
     default="srdl",
-    help="SRDL; DLSS, which has no window; or DL, which uses spectra only.",
+    help="SpectraWalk, the consensus of many runs; SRDL; DLSS, which has no window; or DL, which "
+    "uses spectra only.",
+)
+@click.option(
+    "--detail",
+    type=Detail(),
+    metavar="D|auto",
+    default="auto",
+    help="For spectrawalk: from 0 (fields) to 1 (materials); auto measures how much adjacent "
+    "pixels differ.",
 )
 @click.option(
     "--radius",
@@ -190,8 +208,8 @@ def _requested_run(
     for name in _LACKS[method]:
         value = options.pop(name)
         if is_given(context, name):
-            option = "--" + name.replace("_", "-")
+            option = next(each.opts[-1] for each in context.command.params if each.name == name)
             raise ParameterError(f"{option}={value} has no meaning for {method}; leave it out.")
-    if options["normalize"] == "none":
+    if options.get("normalize") == "none":
         options["normalize"] = None
-    return Run(request, method.upper(), options)
+    return Run(request, _CLASSES[method], options)

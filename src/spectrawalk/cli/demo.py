@@ -10,7 +10,7 @@ import click
 
 from spectrawalk.cli.console import quiet_option, results_console, say, watch
 from spectrawalk.cli.outputs import output_folder
-from spectrawalk.cli.run import METHODS, Run
+from spectrawalk.cli.run import PAPER_METHODS, Run
 from spectrawalk.cli.scene_request import NO_PREPARATION, SceneRequest
 from spectrawalk.errors import SceneNotFoundError
 from spectrawalk.report.file_names import RESULTS
@@ -61,7 +61,9 @@ def _demo(folder: Path, quiet: bool) -> None:
 
     console, started = results_console(quiet=quiet), datetime.now(UTC)
     with watch("loading", quiet=quiet):
-        estimators = {method: getattr(spectrawalk, method).from_paper(SCENE) for method in METHODS}
+        estimators = {
+            method: getattr(spectrawalk, method).from_paper(SCENE) for method in PAPER_METHODS
+        }
     run = Run(SceneRequest(SCENE, **NO_PREPARATION), "SRDL", estimators["SRDL"].get_params())
     with watch("reading", quiet=quiet):
         scene, inputs = _load(run)
@@ -79,7 +81,7 @@ def _demo(folder: Path, quiet: bool) -> None:
         files, remarks = write_results(folder, result, record)
 
     say(console, f"with the settings of the paper, {result.settings}")
-    paper = {method: PUBLISHED[method.lower(), SCENE] for method in METHODS}
+    paper = {method: PUBLISHED[method.lower(), SCENE] for method in PAPER_METHODS}
     report.compare_with_paper(console, scores, paper)
     report.describe_clusters(console, result)
     report.describe_time(console, clocks)

@@ -54,6 +54,30 @@ class NumberOrAuto(click.ParamType):
         return number
 
 
+class Detail(click.ParamType):
+    """A number from 0 to 1, or the words ``auto``, ``fields`` and ``materials``."""
+
+    name = "detail"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | str:
+        """Read a value."""
+        if value in ("auto", "fields", "materials"):
+            return str(value)
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number <= 1:
+            self.fail(
+                f"{value!r} is neither 'auto', 'fields', 'materials' nor a number from 0 to 1.",
+                param,
+                ctx,
+            )
+        return number
+
+
 class Crop(click.ParamType):
     """A part of the image, ``ROW0:ROW1,COL0:COL1``, as two slices."""
 

@@ -56,6 +56,11 @@ def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
 
     radius = parameters.get("radius")  # DLSS and DL have none
     size = scene.n_valid, scene.n_bands
+    available = forecast.available_memory() + scene.cube.nbytes + forecast.PROGRAM
+    if "detail" in parameters:  # SpectraWalk
+        memory = forecast.tree_memory(*size) + forecast.PROGRAM + scene.cube.nbytes
+        seconds = forecast.tree_time(*size)
+        return {"memory_bytes": memory, "available_bytes": available, "seconds": seconds}
     return {
         "memory_bytes": forecast.peak_memory(
             *size,
@@ -65,7 +70,7 @@ def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
             ensemble_clusters=forecast.ensemble_clusters(parameters),
             windowed=radius is not None,
         ),
-        "available_bytes": forecast.available_memory() + scene.cube.nbytes + forecast.PROGRAM,
+        "available_bytes": available,
         "seconds": forecast.run_time(*size, radius, parameters["time"]),
     }
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from spectrawalk import Scene
     from spectrawalk.results.result import Result
 
-METHODS = ("SRDL", "DLSS", "DL")
+PAPER_METHODS = ("SRDL", "DLSS", "DL")
+METHODS = ("SpectraWalk", *PAPER_METHODS)
 
 
 @dataclass(frozen=True)

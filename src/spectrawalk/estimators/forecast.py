@@ -16,6 +16,7 @@ import psutil
 
 from spectrawalk.consensus.ensemble import EXTRA_EIGENPAIRS, LARGEST_RADIUS
 from spectrawalk.consensus.number import LARGEST_NUMBER
+from spectrawalk.consensus.resolutions import NEIGHBORS, RESOLUTIONS
 from spectrawalk.errors import MemoryShortageError
 from spectrawalk.parameters import is_auto, is_automatic
 from spectrawalk.prepare.scaling import ROWS as SCALED_ROWS
@@ -189,6 +190,17 @@ def run_time(
         search = _SEARCH_SECONDS * searched + _WINDOW_SECONDS * window
     single = 1 + n_pixels * (_PIXEL_SECONDS + search * n_bands)
     return single * (_ENSEMBLE_RUNS if is_automatic(radius, time) else 1)
+
+
+def tree_memory(n_pixels: int, n_bands: int) -> int:
+    """Bytes that a fit of SpectraWalk takes at the most, beside the program and the cube."""
+    most = RESOLUTIONS[-1]
+    return working_memory(n_pixels, n_bands, NEIGHBORS, most, most, windowed=False)
+
+
+def tree_time(n_pixels: int, n_bands: int) -> float:
+    """Seconds that a fit of SpectraWalk takes on two cores, to a factor of two."""
+    return _ENSEMBLE_RUNS * run_time(n_pixels, n_bands, LARGEST_RADIUS)
 
 
 def available_memory() -> int:

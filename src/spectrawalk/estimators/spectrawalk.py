@@ -195,6 +195,11 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
         margin = weighted_margin(self._runs, self._weights, self._tree.cut(n_clusters))
         return Grid(self._mask).to_image(margin, np.nan)
 
+    def ancestors(self, n_clusters: int) -> NDArray[np.int32]:
+        """Cluster of each leaf of ``tree_`` in the cut into `n_clusters`."""
+        self._check_number(n_clusters)
+        return self._tree.ancestors(n_clusters)
+
     def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
         tree = {f"_tree_{name}": value for name, value in self._tree._asdict().items()}
         return super()._fitted_arrays() | tree | self._fitted_spectra.to_arrays()

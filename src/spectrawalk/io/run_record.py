@@ -16,7 +16,7 @@ import numpy as np
 
 from spectrawalk import __version__
 from spectrawalk.errors import FileError
-from spectrawalk.results.model import EnsembleModel
+from spectrawalk.results.model import EnsembleModel, TreeModel
 from spectrawalk.results.result import Result
 from spectrawalk.scene import Scene
 
@@ -143,6 +143,16 @@ def outcome(result: Result) -> dict[str, Any]:
     if result.predicted:
         return found | {"unlike_the_fit": int(result.unlike.sum()), "scores": scores}
     model = result.model
+    if isinstance(model, TreeModel):
+        return found | {
+            "detail": model.detail_,
+            "measured_detail": model.measured_detail_,
+            "levels": [level._asdict() for level in model.levels_],
+            "verdict": model.verdict_,
+            "number_of_clusters": result.choice,
+            "warnings": result.doubts,
+            "scores": scores,
+        }
     ensemble = model if isinstance(model, EnsembleModel) else None
     return found | {
         "n_eigenpairs": len(model.eigenvalues_),

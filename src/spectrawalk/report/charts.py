@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spectrawalk.report.figures import figure_and_patch
-from spectrawalk.report.number_curves import draw_number_curve
+from spectrawalk.report.number_curves import draw_number_curve, draw_tree
 from spectrawalk.report.spectra_plot import draw_spectra
 from spectrawalk.results.confidence import Reliability
-from spectrawalk.results.model import EnsembleModel, FittedModel
+from spectrawalk.results.model import EnsembleModel, FittedModel, TreeModel
 from spectrawalk.results.palette import cluster_colors
 from spectrawalk.results.result import Result
 
@@ -36,12 +36,19 @@ def spectra_chart(result: Result) -> str:
     return _draw(draw, "spectra", (11.0, 3.9))
 
 
-def number_chart(model: FittedModel) -> str:
+def number_chart(model: FittedModel | TreeModel) -> str:
     """What speaks for the number of clusters."""
     return _draw(
         lambda ax: draw_number_curve(ax, model, cluster_colors(model.n_clusters_)),
         "modes",
         (4.5, 3.3),
+    )
+
+
+def tree_chart(model: TreeModel) -> str:
+    """Dendrogram with the clusters' colours and the cut."""
+    return _draw(
+        lambda ax: draw_tree(ax, model, cluster_colors(model.n_clusters_)), "tree", (4.5, 3.3)
     )
 
 

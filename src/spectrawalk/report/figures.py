@@ -19,6 +19,7 @@ from spectrawalk.errors import MissingDependencyError
 from spectrawalk.report.number_curves import draw_number_curve
 from spectrawalk.report.spectra_plot import draw_spectra
 from spectrawalk.results.captions import count, describe_crop, drawable, shorten
+from spectrawalk.results.model import TreeModel
 from spectrawalk.results.palette import NO_DATA, Color, class_colors, cluster_colors
 from spectrawalk.results.result import Result
 from spectrawalk.scene import Scene
@@ -44,8 +45,8 @@ def overview(result: Result) -> Figure:
     """Draw what was found in a scene, on one page.
 
     Panels: the first principal component, the ground truth where there is one, the labels, the
-    modes on the density, the sorted D_t curve from which the modes are taken, and the mean spectrum
-    of each cluster with one standard deviation.
+    modes on the density (or the confidence), what speaks for the number of clusters, and the mean
+    spectrum of each cluster with one standard deviation.
 
     Parameters
     ----------
@@ -78,7 +79,10 @@ def overview(result: Result) -> Figure:
         of_class = class_colors(classes, scores.matching, result.n_clusters)
         maps.append(("Ground truth", paint_classes(truth, of_class)))
     maps.append((count(result.n_clusters, "cluster"), paint(result.labels, colors)))
-    maps.append(("Density (yellow: high), modes", _ranks(model.density_)))
+    if isinstance(model, TreeModel):
+        maps.append(("Confidence (yellow: high)", result.confidence))
+    else:
+        maps.append(("Density (yellow: high), modes", _ranks(model.density_)))
 
     figure, axes, curve_axes, spectra_axes = _lay_out(
         scene.shape,
@@ -90,7 +94,8 @@ def overview(result: Result) -> Figure:
     origin = _origin(scene)
     for ax, (title, image) in zip(axes, maps, strict=True):
         draw_map(ax, image, title, origin=origin)
-    _draw_modes(axes[-1], model.modes_, result.labels.shape, colors, origin)
+    if not isinstance(model, TreeModel):
+        _draw_modes(axes[-1], model.modes_, result.labels.shape, colors, origin)
     draw_number_curve(curve_axes, model, colors)
     draw_spectra(spectra_axes, scene, result.spectra, result.sizes, colors)
     return figure

@@ -15,6 +15,7 @@ from spectrawalk.report.charts import (
     number_chart,
     reliability_chart,
     spectra_chart,
+    tree_chart,
 )
 from spectrawalk.report.pictures import (
     labels_picture,
@@ -27,6 +28,7 @@ from spectrawalk.results.captions import areas as in_words
 from spectrawalk.results.captions import count, describe_crop, masked_pixels
 from spectrawalk.results.cluster_map import to_map_grid
 from spectrawalk.results.confidence import reliability
+from spectrawalk.results.model import TreeModel
 from spectrawalk.results.result import Result
 from spectrawalk.scene import Scene
 from spectrawalk.scene.georeference import crs_name
@@ -65,7 +67,9 @@ def report_html(result: Result, record: Mapping[str, Any]) -> bytes:
     charts = {"spectra": Markup(spectra_chart(result))}
     if not result.predicted:
         charts["number"] = Markup(number_chart(result.model))
-        charts["eigenvalues"] = Markup(eigenvalue_chart(result.model))
+        model = result.model
+        second = tree_chart(model) if isinstance(model, TreeModel) else eigenvalue_chart(model)
+        charts["beside_number"] = Markup(second)
     page = (
         _environment()
         .get_template("page.html.j2")

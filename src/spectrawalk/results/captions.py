@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from spectrawalk.results.model import Model
+    from spectrawalk.results.model import Model, TreeSettings
     from spectrawalk.scene import Scene
 
 _HECTARE = 10_000.0  # square metres
@@ -22,7 +22,7 @@ _SCALING = {
 }
 
 
-def describe_settings(model: Model) -> str:
+def describe_settings(model: Model | TreeSettings) -> str:
     """Say with which method and parameters a result was made, those found by itself included.
 
     Of an estimator that is not fitted yet it says what it is going to find by itself.
@@ -39,7 +39,10 @@ def describe_settings(model: Model) -> str:
     'DL: auto clusters, 100 neighbours, sigma 1, symmetric graph, auto eigenpairs, time 30, ...'
     """
     from spectrawalk.parameters import is_automatic
+    from spectrawalk.results.model import TreeSettings
 
+    if isinstance(model, TreeSettings):
+        return _describe_tree(model)
     n_pairs = len(model.eigenvalues_) if hasattr(model, "eigenvalues_") else None
     parts = [_chosen(model.n_clusters, getattr(model, "n_clusters_", None), "cluster")]
     if is_automatic(model.radius, model.time):
@@ -57,6 +60,18 @@ def describe_settings(model: Model) -> str:
     if model.consensus_radius:
         parts.append(f"consensus radius {model.consensus_radius}")
     parts.append(_SCALING[model.normalize])
+    return f"{type(model).__name__}: {', '.join(parts)}"
+
+
+def _describe_tree(model: TreeSettings) -> str:
+    """Settings of SpectraWalk."""
+    parts = [_chosen(model.n_clusters, getattr(model, "n_clusters_", None), "cluster")]
+    if hasattr(model, "detail_"):
+        how = " (auto)" if model.detail == "auto" else ""
+        parts.append(f"detail {model.detail_:.2f}{how}")
+    else:
+        parts.append(f"detail {model.detail}")
+    parts += ["consensus of SRDL and K-means runs", _SCALING["pixel"]]
     return f"{type(model).__name__}: {', '.join(parts)}"
 
 

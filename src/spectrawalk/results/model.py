@@ -43,6 +43,41 @@ class FittedModel(Model, Protocol):
         """Write the model to a file."""
 
 
+@runtime_checkable
+class TreeSettings(Protocol):
+    """Parameters of SpectraWalk, fitted or not."""
+
+    n_clusters: int | str
+    detail: float | str
+
+
+@runtime_checkable
+class TreeModel(TreeSettings, Protocol):
+    """What a fit of SpectraWalk leaves behind."""
+
+    labels_: NDArray[np.int32]
+    n_clusters_: int
+    confidence_: NDArray[np.float32]
+    tree_: NDArray[np.float64]
+    leaf_sizes_: NDArray[np.intp]
+    levels_: list[Any]
+    verdict_: str
+    detail_: float
+    measured_detail_: float
+
+    def cut(self, n_clusters: int) -> NDArray[np.int32]:
+        """Labels for another number of clusters."""
+
+    def confidence(self, n_clusters: int) -> NDArray[np.float32]:
+        """Confidence of these labels."""
+
+    def ancestors(self, n_clusters: int) -> NDArray[np.int32]:
+        """Cluster of each leaf in the cut into `n_clusters`."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file."""
+
+
 class Support(Protocol):
     """Evidence for each number of clusters."""
 

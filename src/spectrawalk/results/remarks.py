@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.results.captions import count
-from spectrawalk.results.model import EnsembleModel, FittedModel
+from spectrawalk.results.model import EnsembleModel, FittedModel, TreeModel
 from spectrawalk.srdl.modes import find_modes
 
 _CLEAR = 1.5  # a drop this many times the next one speaks for itself
@@ -14,11 +14,13 @@ _NEARLY_ALL = 0.9  # of the pixels in one cluster
 _VERY_FEW = 5  # pixels in a cluster
 
 
-def explain_choice(model: FittedModel) -> str:
+def explain_choice(model: FittedModel | TreeModel) -> str:
     """Say how the number of clusters was found; nothing if it was given.
 
     The automatic mode has a verdict of its own, which does not come from D_t, in either case.
     """
+    if isinstance(model, TreeModel):
+        return f"number of clusters, by agreement of the runs: {model.verdict_}"
     if isinstance(model, EnsembleModel):
         return f"number of clusters, by agreement of feature sets and eigengap: {model.verdict_}"
     if model.n_clusters != "auto":
@@ -61,7 +63,7 @@ def explain_number(ratios: NDArray[np.float64], n_clusters: int, max_clusters: i
     return told
 
 
-def find_doubts(model: FittedModel, sizes: NDArray[np.intp]) -> list[str]:
+def find_doubts(model: FittedModel | TreeModel, sizes: NDArray[np.intp]) -> list[str]:
     """Sentences about what may be amiss with a result, and what to try.
 
     `sizes` are the pixels of each cluster.
@@ -75,6 +77,8 @@ def find_doubts(model: FittedModel, sizes: NDArray[np.intp]) -> list[str]:
     if tiny:
         verb = "has" if tiny == 1 else "have"
         doubts.append(f"{count(tiny, 'cluster')} {verb} fewer than {_VERY_FEW} pixels: {advice}")
+    if isinstance(model, TreeModel):
+        return doubts
     if model.n_components_ > 1 and model.components == "bridge":
         doubts.append(
             f"the graph has {model.n_components_:,} components, which were joined at their most "
@@ -85,9 +89,11 @@ def find_doubts(model: FittedModel, sizes: NDArray[np.intp]) -> list[str]:
     return doubts + (model.warnings_ if isinstance(model, EnsembleModel) else [])
 
 
-def _named(model: FittedModel) -> str:
+def _named(model: FittedModel | TreeModel) -> str:
     """The parameters on which clusters depend most, with their values."""
     number = f"n_clusters={model.n_clusters_}"
+    if isinstance(model, TreeModel):
+        return f"detail={model.detail_:.2f} and {number}"
     if model.radius == "auto":
         return number
     if model.radius is None:

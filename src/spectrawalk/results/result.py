@@ -12,7 +12,7 @@ from spectrawalk.results.captions import describe_settings
 from spectrawalk.results.cluster_map import ClusterMap, map_of, to_map_grid
 from spectrawalk.results.components import first_component
 from spectrawalk.results.confidence import confidence_image
-from spectrawalk.results.model import EnsembleModel, FittedModel
+from spectrawalk.results.model import EnsembleModel, FittedModel, TreeModel
 from spectrawalk.results.remarks import explain_choice, find_doubts
 from spectrawalk.results.scores import Scores, score
 from spectrawalk.results.spectra import ClusterSpectrum, cluster_spectra
@@ -31,7 +31,7 @@ class Result:
         Cluster of each pixel, 0..K-1; -1 where there is none.
     n_clusters : int
         K. In a prediction some clusters may have no pixel.
-    model : SRDL, DLSS or DL
+    model : SpectraWalk, SRDL, DLSS or DL
         The fit. Of a prediction it is the fit of another scene.
     predicted : bool
         Whether the labels were predicted from a fit of another scene.
@@ -51,12 +51,12 @@ class Result:
     scene: Scene
     labels: NDArray[np.integer]
     n_clusters: int
-    model: FittedModel
+    model: FittedModel | TreeModel
     predicted: bool = False
     predicted_confidence: NDArray[np.floating] | None = None
 
     @classmethod
-    def of_fit(cls, scene: Scene, model: FittedModel) -> Result:
+    def of_fit(cls, scene: Scene, model: FittedModel | TreeModel) -> Result:
         """Result of a model fitted to this scene."""
         return cls(scene, model.labels_, model.n_clusters_, model)
 
@@ -64,7 +64,7 @@ class Result:
     def of_prediction(
         cls,
         scene: Scene,
-        model: FittedModel,
+        model: FittedModel | TreeModel,
         labels: NDArray[np.integer],
         confidence: NDArray[np.floating],
     ) -> Result:
@@ -116,7 +116,7 @@ class Result:
         """
         if self.predicted_confidence is not None:
             return self.predicted_confidence
-        if isinstance(self.model, EnsembleModel):
+        if isinstance(self.model, (EnsembleModel, TreeModel)):
             return self.model.confidence_
         return confidence_image(self.model.coordinates_, self.model.modes_)
 
@@ -125,7 +125,7 @@ class Result:
         """What the confidence is, in a few words."""
         if self.predicted:
             return "margin between the two nearest clusters of the fit"
-        if isinstance(self.model, EnsembleModel):
+        if isinstance(self.model, (EnsembleModel, TreeModel)):
             return "agreement of the runs"
         return "margin between the two nearest modes"
 

@@ -1,0 +1,163 @@
+"""Accuracy of SpectraWalk: ``python benchmarks/tree.py PART ...`` prints Markdown.
+
+==========  ========================================================================================
+scenes      whole scenes, with K given and with K found
+off         whole scenes, with K, K + 1, K + 2 and K + 3 clusters
+towns       ten synthetic scenes with regions of 1 to 4 pixels
+windows     30 crops of Indian Pines, rows 0..71
+nothing     noise, and scenes with one class
+cost        run time compared with a single SRDL run
+==========  ========================================================================================
+
+Ground truth is used for scores only. Boundary F1: over pairs of adjacent labelled pixels, of "these
+two differ", in the labels against the ground truth.
+"""
+
+import sys
+import time
+
+import numpy as np
+from auto import windows
+from sklearn.cluster import KMeans
+
+from spectrawalk import SRDL, SpectraWalk, score
+from spectrawalk.consensus.features import mnf_components
+from spectrawalk.datasets import load_scene, make_scene
+from spectrawalk.prepare.pixels import take_pixels
+from spectrawalk.prepare.scaling import normalize_spectra
+
+SCENES = ("indian-pines-subset", "salinas-a", "samson", "indian-pines", "enmap-potsdam-north")
+
+
+def boundary_f1(truth, labels) -> float:
+    """F1 of "these two adjacent pixels differ"."""
+    in_both = in_each = 0
+    for one, other in ((np.s_[1:], np.s_[:-1]), (np.s_[:, 1:], np.s_[:, :-1])):
+        known = (truth[one] > 0) & (truth[other] > 0)
+        true, found = ((image[one] != image[other])[known] for image in (np.asarray(truth), labels))
+        in_both += np.count_nonzero(true & found)
+        in_each += np.count_nonzero(true) + np.count_nonzero(found)
+    return 2 * in_both / max(in_each, 1)
+
+
+def better_kmeans(image, truth, n_clusters: int) -> float:
+    """Best overall accuracy of K-means on unit spectra and on MNF components."""
+    pixels = take_pixels(image)
+    unit = normalize_spectra(pixels.spectra, "pixel")
+    best = 0.0
+    for points in (unit, mnf_components(unit, pixels.grid.mask)[0][:, :10]):
+        labels = KMeans(n_clusters, n_init=10, random_state=0).fit_predict(points)
+        best = max(best, score(truth, pixels.grid.to_image(labels, -1)).oa)
+    return best
+
+
+def towns():
+    """Ten synthetic scenes with small regions and mixed borders."""
+    rng = np.random.default_rng(18)
+    for seed in range(10):
+        yield make_scene(
+            (60, 60),
+            n_bands=60,
+            n_classes=int(rng.integers(3, 8)),
+            region_size=float(rng.uniform(1, 4)),
+            mixing=float(rng.uniform(0.4, 0.9)),
+            noise=float(rng.choice([0.01, 0.02, 0.04])),
+            random_state=seed,
+        )
+
+
+def show_scenes() -> None:
+    print("| scene | detail | OA | kappa | ARI | boundary F1 | K found | ARI with K found |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name in SCENES:
+        scene = load_scene(name)
+        truth = np.asarray(scene.ground_truth)
+        model = SpectraWalk().fit(scene)
+        labels = model.cut(len(np.unique(truth[truth > 0])))
+        given, found = score(truth, labels), score(truth, model.labels_)
+        print(
+            f"| {name} | {model.detail_:.2f} | {given.oa:.3f} | {given.kappa:.3f} | "
+            f"{given.ari:.3f} | {boundary_f1(truth, labels):.3f} | {model.n_clusters_} | "
+            f"{found.ari:.3f} |",
+            flush=True,
+        )
+
+
+def show_off() -> None:
+    print("| scene | ARI with K | K + 1 | K + 2 | K + 3 |\n|---|---|---|---|---|")
+    for name in SCENES:
+        scene = load_scene(name)
+        truth = np.asarray(scene.ground_truth)
+        K, model = len(np.unique(truth[truth > 0])), SpectraWalk().fit(scene)
+        found = [score(truth, model.cut(k)).ari for k in range(K, K + 4)]
+        print(f"| {name} | {' | '.join(f'{each:.3f}' for each in found)} |", flush=True)
+
+
+def show_towns() -> None:
+    print("| town | K | detail | OA | better K-means |\n|---|---|---|---|---|")
+    for number, scene in enumerate(towns()):
+        K = len(scene.class_names)
+        model = SpectraWalk(K).fit(scene)
+        print(
+            f"| {number} | {K} | {model.detail_:.2f} | "
+            f"{score(scene.ground_truth, model.labels_).oa:.3f} | "
+            f"{better_kmeans(scene, scene.ground_truth, K):.3f} |",
+            flush=True,
+        )
+
+
+def show_windows(first: int = 0, last: int = 71, seed: int = 501) -> None:
+    rows = []
+    for cube, truth, K in windows(first, last, seed):
+        model = SpectraWalk().fit(cube)
+        given, found = score(truth, model.cut(K)), score(truth, model.labels_)
+        rows.append((given.oa, better_kmeans(cube, truth, K), given.ari, found.ari))
+    names = ("OA", "better K-means", "ARI", "ARI with K found")
+    print(
+        ", ".join(f"{name} {mean:.3f}" for name, mean in zip(names, np.mean(rows, 0), strict=True))
+    )
+
+
+def show_nothing() -> None:
+    verdicts: dict[str, list[str]] = {}
+    for seed in range(20):
+        cubes = {
+            f"noise, {side} x {side} x {bands}": np.random.default_rng(seed).normal(
+                1.0, 0.1, size=(side, side, bands)
+            )
+            for side, bands in ((40, 50), (40, 3), (12, 8))
+        }
+        cubes["one class"] = make_scene((40, 40), n_classes=1, random_state=seed).cube
+        for name, cube in cubes.items():
+            verdicts.setdefault(name, []).append(SpectraWalk().fit(cube).verdict_)
+    for name, found in verdicts.items():
+        print(f"{name}: no clear structure in {found.count('no clear structure')} of 20")
+
+
+def show_cost(sides=(64, 141, 256)) -> None:
+    print("| pixels | single run (s) | SpectraWalk (s) | ratio |\n|---|---|---|---|")
+    SpectraWalk(2).fit(make_scene((20, 20)))  # loads the kernels
+    for side in sides:
+        scene = make_scene((side, side), n_bands=200, n_classes=8, random_state=1)
+        seconds = []
+        for model in (SRDL(8), SpectraWalk(8)):
+            begin = time.perf_counter()
+            model.fit(scene)
+            seconds.append(time.perf_counter() - begin)
+        single, tree = seconds
+        print(f"| {side**2:,} | {single:.1f} | {tree:.1f} | {tree / single:.1f} |", flush=True)
+
+
+PARTS = {
+    "scenes": show_scenes,
+    "off": show_off,
+    "towns": show_towns,
+    "windows": show_windows,
+    "nothing": show_nothing,
+    "cost": show_cost,
+}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        print(f"\n## {part}\n", flush=True)
+        PARTS[part]()
