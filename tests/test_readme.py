@@ -13,7 +13,13 @@ from spectrawalk.io import write_scene
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
-PYTHON = {"README.md": 2, "docs/automatic.md": 1, "docs/scenes.md": 1, "docs/benchmarking.md": 1}
+PYTHON = {
+    "README.md": 2,
+    "docs/spectrawalk.md": 1,
+    "docs/automatic.md": 1,
+    "docs/scenes.md": 1,
+    "docs/benchmarking.md": 1,
+}
 """Blocks of Python on each page; all are run, the last one by test_cli_reproduce.py."""
 
 
@@ -42,6 +48,14 @@ def test_the_python_of_the_readme_runs(here):
     assert names["kmeans"].shape == (50, 25)
     exec(own_file, {})
     assert Path("labels.tif").exists()
+
+
+def test_the_python_of_spectrawalk_runs(here):
+    write_scene("scene.hdr", make_scene((20, 16), n_bands=10, n_classes=3, random_state=0))
+    [code] = blocks("python", "docs/spectrawalk.md")
+    names = {}
+    exec(code, names)
+    assert names["model"].cut(9).shape == (20, 16)
 
 
 def test_the_python_of_the_automatic_mode_runs():
