@@ -294,18 +294,19 @@ def components_from(parts):
     return within_field_components
 
 
+def without_classes(count: int = 20):
+    """Images of noise and of one class, each with its name."""
+    for seed in range(count):
+        for side, bands in ((40, 50), (40, 3), (12, 8)):
+            noise = np.random.default_rng(seed).normal(1.0, 0.1, size=(side, side, bands))
+            yield f"noise, {side} x {side} x {bands}", noise
+        yield "one class", make_scene((40, 40), n_classes=1, random_state=seed).cube
+
+
 def show_nothing() -> None:
     verdicts: dict[str, list[str]] = {}
-    for seed in range(20):
-        cubes = {
-            f"noise, {side} x {side} x {bands}": np.random.default_rng(seed).normal(
-                1.0, 0.1, size=(side, side, bands)
-            )
-            for side, bands in ((40, 50), (40, 3), (12, 8))
-        }
-        cubes["one class"] = make_scene((40, 40), n_classes=1, random_state=seed).cube
-        for name, cube in cubes.items():
-            verdicts.setdefault(name, []).append(SRDL(**AUTO).fit(cube).verdict_)
+    for name, cube in without_classes():
+        verdicts.setdefault(name, []).append(SRDL(**AUTO).fit(cube).verdict_)
     for name, found in verdicts.items():
         print(
             f"{name}: no clear structure in {found.count('no clear structure')} of 20", flush=True

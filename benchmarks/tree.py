@@ -17,7 +17,7 @@ import sys
 import time
 
 import numpy as np
-from auto import windows
+from auto import windows, without_classes
 from sklearn.cluster import KMeans
 
 from spectrawalk import SRDL, SpectraWalk, score
@@ -120,16 +120,8 @@ def show_windows(first: int = 0, last: int = 71, seed: int = 501) -> None:
 
 def show_nothing() -> None:
     verdicts: dict[str, list[str]] = {}
-    for seed in range(20):
-        cubes = {
-            f"noise, {side} x {side} x {bands}": np.random.default_rng(seed).normal(
-                1.0, 0.1, size=(side, side, bands)
-            )
-            for side, bands in ((40, 50), (40, 3), (12, 8))
-        }
-        cubes["one class"] = make_scene((40, 40), n_classes=1, random_state=seed).cube
-        for name, cube in cubes.items():
-            verdicts.setdefault(name, []).append(SpectraWalk().fit(cube).verdict_)
+    for name, cube in without_classes():
+        verdicts.setdefault(name, []).append(SpectraWalk().fit(cube).verdict_)
     for name, found in verdicts.items():
         print(f"{name}: no clear structure in {found.count('no clear structure')} of 20")
 

@@ -321,19 +321,18 @@ def _coordinates(
     """Eigenvalues used, time, and diffusion coordinates of one variant of the runs on a graph."""
     extra, decay = variant
     wanted = max(2, n_clusters) + extra if extra is not None else settings.n_eigenpairs
-    m = min(int(wanted or 2), len(solved.eigenvalues))
+    return diffusion_at(solved, int(wanted or 2), settings.time, decay or DECAYS[0])
+
+
+def diffusion_at(
+    solved: SolvedGraph, n_eigenpairs: int, time: float | None = None, decay: float = DECAYS[0]
+) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
+    """Eigenvalues used, time, and diffusion coordinates; without a time, that of the decay."""
+    m = min(n_eigenpairs, len(solved.eigenvalues))
     values = solved.eigenvalues[:m]
-    time = settings.time or time_for(values, decay or DECAYS[0])
+    time = time or time_for(values, decay)
     coordinates = diffusion_coordinates(values, solved.eigenvectors[:, :m], time)
     return values, time, np.ascontiguousarray(coordinates)
-
-
-def diffusion_at(solved: SolvedGraph, n_clusters: int) -> NDArray[np.float64]:
-    """Diffusion coordinates for as many clusters: one eigenpair per cluster, at the short time."""
-    m = min(max(2, n_clusters), len(solved.eigenvalues))
-    values = solved.eigenvalues[:m]
-    time = time_for(values, DECAYS[0])
-    return np.ascontiguousarray(diffusion_coordinates(values, solved.eigenvectors[:, :m], time))
 
 
 def _variants(settings: Settings) -> list[_Variant]:

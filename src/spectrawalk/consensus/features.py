@@ -126,8 +126,8 @@ def feature_sets(pixels: Pixels) -> FeatureSets:
         FeatureSet("mnf", True, local_mean(components, mask)),
     ]
     return FeatureSets(
-        [features for features in spectral if _varies(features)],
-        within_field if _varies(within_field) else None,
+        [features for features in spectral if varies(features)],
+        within_field if varies(within_field) else None,
     )
 
 
@@ -145,7 +145,7 @@ def leading_components(features: FeatureSet, count: int) -> FeatureSet:
     return features._replace(name=f"{features.name} {points.shape[1]}", points=points)
 
 
-def _varies(features: FeatureSet) -> bool:
+def varies(features: FeatureSet) -> bool:
     """Whether any two pixels have different features."""
     return bool(np.ptp(features.points, axis=0).max(initial=0.0) > 0)
 

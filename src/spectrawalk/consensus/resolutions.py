@@ -30,6 +30,7 @@ from spectrawalk.consensus.features import (
     local_mean,
     mnf_components,
     principal_coordinates,
+    varies,
     within_field_components,
 )
 from spectrawalk.consensus.kmeans import kmeans_labels, spatial_kmeans
@@ -166,7 +167,7 @@ def _feature_sets(pixels: Pixels) -> dict[str, list[tuple[FeatureSet, Factors]]]
     if not grid.is_image:
         return sets
     mnf = FeatureSet("mnf", False, mnf_components(spectra, grid.mask)[0][:, :MNF_COMPONENTS].copy())
-    if np.ptp(mnf.points, axis=0).max(initial=0.0) > 0:
+    if varies(mnf):
         sets["spectra"].append((mnf, (None,)))
     smoothed = local_mean(spectra, grid.mask)
     points = within_field_components(smoothed, grid.mask, overwrite=True)
@@ -196,7 +197,7 @@ def _walks(solved: SolvedGraph, grid: Grid, kind: str) -> Iterator[tuple[int, ND
     """SRDL labels for each number of clusters and density; none where there are too few modes."""
     consensus = _settings(kind, grid).consensus
     for k in RESOLUTIONS:
-        coordinates = diffusion_at(solved, k)
+        *_, coordinates = diffusion_at(solved, k)  # one eigenpair per cluster
         for density in solved.densities.values():
             ascent = pipeline.ascend(coordinates, density)
             if np.count_nonzero(ascent.mode_score > 0) >= k:
