@@ -29,9 +29,6 @@ GROUPS_PER_CLUSTER = 12
 SAME_GROUP = 15 / 16
 """Co-association from which on two pixels belong to the same small group."""
 
-SECONDARY_WEIGHT = 0.15
-"""Weight of the secondary runs in the co-association by which groups are merged."""
-
 REASSIGNMENTS = 2
 """Rounds in which pixels move to the cluster of largest co-association; later ones move few."""
 
@@ -45,11 +42,7 @@ class ConsensusLabels(NamedTuple):
     """In 0..1, shape (n,): see :func:`spectrawalk.consensus.confidence.coassociation_margin`."""
 
 
-def consensus_of(
-    runs: Sequence[NDArray[np.integer]],
-    n_clusters: int,
-    secondary: Sequence[NDArray[np.integer]] = (),
-) -> ConsensusLabels:
+def consensus_of(runs: Sequence[NDArray[np.integer]], n_clusters: int) -> ConsensusLabels:
     """Combine the labels of several runs into one clustering.
 
     Parameters
@@ -57,9 +50,6 @@ def consensus_of(
     runs : list of ndarray of int, shape (n,)
         Labels of each run, from 0.
     n_clusters : int
-    secondary : list of ndarray of int, shape (n,), optional
-        Labels of other runs. They have a small weight where groups are merged, and no other
-        effect.
 
     Examples
     --------
@@ -73,9 +63,6 @@ def consensus_of(
     with one_thread():
         group = small_groups(indicators, GROUPS_PER_CLUSTER * n_clusters)
         similarity = _similarity(indicators, group)
-        if secondary:
-            other = _similarity(indicator_matrix(secondary), group)
-            similarity = (1 - SECONDARY_WEIGHT) * similarity + SECONDARY_WEIGHT * other
         merged = reassign(
             indicators, merge_groups(similarity, np.bincount(group), n_clusters)[group]
         )

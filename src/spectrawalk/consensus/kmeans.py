@@ -15,19 +15,14 @@ field model and the expectation-maximization algorithm", IEEE Transactions on Me
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from spectrawalk.consensus.features import FeatureSet
 from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
-
-STRENGTHS = (1.0, 2.0, 4.0)
-"""Strengths of the Markov random field: log-odds that the membership of one neighbour adds."""
 
 SAMPLE = 10_000
 """Largest number of pixels, spread evenly over the image, on which the means are fitted."""
@@ -37,23 +32,6 @@ _MAX_ITER = 25
 
 _CONVERGED = 1e-3
 """It has converged when at most this share of the pixels changes its cluster."""
-
-
-def kmeans_runs(
-    sets: list[FeatureSet], mask: NDArray[np.bool_], n_clusters: int, seed: int
-) -> Iterator[NDArray[np.int32]]:
-    """Labels by K-means on each feature set, then with a Markov random field of each strength.
-
-    The Markov random field starts from the labels of K-means and uses the plain version of the
-    feature set, or the smoothed one if there is no plain version.
-    """
-    plain = {features.name: features.points for features in sets if not features.smoothed}
-    for features in sets:
-        labels = kmeans_labels(features.points, n_clusters, seed)
-        yield labels
-        for strength in STRENGTHS:
-            points = plain.get(features.name, features.points)
-            yield spatial_kmeans(points, mask, labels, strength)
 
 
 def kmeans_labels(
