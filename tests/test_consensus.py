@@ -13,7 +13,7 @@ from spectrawalk import SpectraWalk, score
 from spectrawalk.consensus import kmeans
 from spectrawalk.consensus.coassociation import consensus_of, distinct_rows, merge_groups
 from spectrawalk.consensus.confidence import coassociation_margin
-from spectrawalk.consensus.graphs import time_for
+from spectrawalk.consensus.graphs import DECAY, time_for
 from spectrawalk.consensus.kmeans import kmeans_labels, spatial_kmeans
 from spectrawalk.consensus.resolutions import RESOLUTIONS, base_clusterings
 from spectrawalk.datasets import make_scene
@@ -113,7 +113,7 @@ def test_few_distinct_spectra_give_no_warning():
 
 
 def test_time_gives_the_decay():
-    assert 0.97 ** time_for(np.array([1.0, 0.97]), 0.1) == pytest.approx(0.1)
+    assert 0.97 ** time_for(np.array([1.0, 0.97])) == pytest.approx(DECAY)
 
 
 @pytest.mark.parametrize(

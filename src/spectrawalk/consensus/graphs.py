@@ -111,8 +111,8 @@ def diffusion_at(solved: SolvedGraph, n_eigenpairs: int) -> NDArray[np.float64]:
     return np.ascontiguousarray(coordinates)
 
 
-def time_for(eigenvalues: NDArray[np.float64], decay: float = DECAY) -> float:
-    """Time t at which lambda^t of the last eigenvalue is `decay`, for images of any size.
+def time_for(eigenvalues: NDArray[np.float64]) -> float:
+    """Time t at which lambda^t of the last eigenvalue is 0.5, for images of any size.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def time_for(eigenvalues: NDArray[np.float64], decay: float = DECAY) -> float:
     34
     """
     last = float(np.clip(np.abs(eigenvalues[-1]), 1e-6, 1 - 1e-12))
-    return float(np.log(decay) / np.log(last))
+    return float(np.log(DECAY) / np.log(last))
 
 
 def _nearly_unweighted_graph(

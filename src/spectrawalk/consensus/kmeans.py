@@ -24,6 +24,9 @@ from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
 
+STARTS = 10
+"""Starts of K-means; the best one counts."""
+
 SAMPLE = 10_000
 """Largest number of pixels, spread evenly over the image, on which the means are fitted."""
 
@@ -34,9 +37,7 @@ _CONVERGED = 1e-3
 """It has converged when at most this share of the pixels changes its cluster."""
 
 
-def kmeans_labels(
-    points: NDArray[np.float64], n_clusters: int, seed: int, starts: int = 10
-) -> NDArray[np.int32]:
+def kmeans_labels(points: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int32]:
     """Labels by K-means. For a large image, the means are fitted on a sample of the pixels."""
     from sklearn.cluster import KMeans  # slow to import, and only needed here
     from sklearn.exceptions import ConvergenceWarning
@@ -45,7 +46,7 @@ def kmeans_labels(
     with one_thread(openmp=True), warnings.catch_warnings():
         # There are fewer distinct points than clusters. Callers that need all clusters check.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(n_clusters, n_init=starts, random_state=seed).fit(sample)
+        found = KMeans(n_clusters, n_init=STARTS, random_state=seed).fit(sample)
         return found.predict(points).astype(np.int32)
 
 
