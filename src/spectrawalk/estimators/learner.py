@@ -100,6 +100,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, SavedMixin, ClusterMixin
     n_features_in_: int
     _ranking: NDArray[np.intp]
     _parent: NDArray[np.int64]
+    _fitted_spectra: FittedSpectra
 
     def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> Self:
         """Cluster an image.

@@ -27,8 +27,10 @@ from spectrawalk.report.file_names import (
     REPORT,
     RESULTS,
     SPECTRA,
+    TREE,
     WHAT,
 )
+from spectrawalk.results.model import TreeModel
 from spectrawalk.results.result import Result
 
 Paths = Mapping[str, Path]
@@ -120,9 +122,14 @@ def _products(result: Result, record: Mapping[str, Any], extras: Sequence[str]) 
         figure_and_patch()
         paths[REPORT].write_bytes(report_html(result, record))
 
+    def save_tree(paths: Paths) -> None:
+        assert isinstance(result.model, TreeModel)  # no other method has a tree
+        result.model.save_tree(paths[TREE])
+
     makers = {
         OVERVIEW: draw_overview,
         REPORT: write_report,
+        TREE: save_tree,
         MODEL: lambda paths: result.model.save(paths[MODEL]),
     }
     table, library = f"{SPECTRA}.csv", (f"{SPECTRA}.hdr", f"{SPECTRA}.sli")
