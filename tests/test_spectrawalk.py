@@ -317,7 +317,7 @@ def test_a_tree_in_a_file_can_be_cut_but_not_predict(model, tmp_path):
         np.testing.assert_array_equal(loaded.cut(k), model.cut(k))
         np.testing.assert_array_equal(loaded.confidence(k), model.confidence(k))
     for predict in (loaded.predict, loaded.predict_with_confidence):
-        with pytest.raises(DataError, match=r"cannot predict; save the model with .*--save-model"):
+        with pytest.raises(DataError, match=r"cannot predict; .* with `model.save`"):
             predict(FIELDS)
     loaded.at(9).save(tmp_path / "again.npz")
     np.testing.assert_array_equal(spectrawalk.load(tmp_path / "again.npz").labels_, model.cut(9))

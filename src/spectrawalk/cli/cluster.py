@@ -15,7 +15,7 @@ from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest, given_options, is_given
 from spectrawalk.errors import ParameterError
-from spectrawalk.report.file_names import MODEL, OVERVIEW, RECORD, REPORT, RESULTS, TREE
+from spectrawalk.report.file_names import MODEL, OVERVIEW, RECORD, REPORT, RESULTS
 
 # Parameters that a method lacks: DL has neither a window nor a consensus.
 _OF_RUNS = (
@@ -180,7 +180,6 @@ def cluster(
     with naming_options(context.command):
         run = _requested_run(context, source, record_file, options)
         extras = [MODEL] * save_model + [OVERVIEW, REPORT] * (not no_report)
-        extras += [TREE] * (run.method == "SpectraWalk")
         if dry_run:
             run.tell_plan(folder, extras, quiet=quiet, as_json=as_json)
             return

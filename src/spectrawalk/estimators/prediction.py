@@ -235,7 +235,7 @@ class PredictionMixin:
         check_is_fitted(self)
         if self._fitted_spectra is None:
             raise DataError(
-                "this model was saved without the spectra of its fit, so it cannot predict; save "
-                "the model with `model.save` or `spectrawalk cluster --save-model`."
+                "this model was saved without the spectra of its fit, so it cannot predict; to "
+                "predict, save the whole model with `model.save`."
             )
         return self._fitted_spectra

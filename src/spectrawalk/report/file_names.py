@@ -32,4 +32,4 @@ BESIDE = {
 RESULTS = (*WHAT, *(name for names in BESIDE.values() for name in names))
 
 EXTRAS = (OVERVIEW, REPORT, TREE, MODEL)
-"""Files that are not always wanted."""
+"""Files that are not always wanted, or that not every method gives."""

@@ -73,7 +73,8 @@ def write_results(
     record : mapping
         The record of the run; the checksums of the files are added.
     extras : sequence of str
-        Those of :data:`~spectrawalk.report.file_names.EXTRAS` that are wanted.
+        Those of :data:`~spectrawalk.report.file_names.EXTRAS` that are wanted. The tree of a fit
+        is always written.
 
     Returns
     -------
@@ -122,14 +123,9 @@ def _products(result: Result, record: Mapping[str, Any], extras: Sequence[str]) 
         figure_and_patch()
         paths[REPORT].write_bytes(report_html(result, record))
 
-    def save_tree(paths: Paths) -> None:
-        assert isinstance(result.model, TreeModel)  # no other method has a tree
-        result.model.save_tree(paths[TREE])
-
     makers = {
         OVERVIEW: draw_overview,
         REPORT: write_report,
-        TREE: save_tree,
         MODEL: lambda paths: result.model.save(paths[MODEL]),
     }
     table, library = f"{SPECTRA}.csv", (f"{SPECTRA}.hdr", f"{SPECTRA}.sli")
@@ -149,8 +145,17 @@ def _products(result: Result, record: Mapping[str, Any], extras: Sequence[str]) 
         ),
         (table,): _encoded(lambda: {table: spectra_csv(scene, result.spectra)}),
         library: _encoded(lambda: spectral_library_files(SPECTRA, scene, result.spectra)),
+        **_tree(result),
         **{(name,): makers[name] for name in extras},
     }
+
+
+def _tree(result: Result) -> Products:
+    """The tree of a fit that has one: for other cuts, not for other images."""
+    model = result.model
+    if result.predicted or not isinstance(model, TreeModel):
+        return {}
+    return {(TREE,): lambda paths: model.save_tree(paths[TREE])}
 
 
 def _encoded(encode: Callable[[], dict[str, bytes]]) -> Callable[[Paths], None]:
