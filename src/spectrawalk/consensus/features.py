@@ -18,11 +18,18 @@ Geoscience and Remote Sensing 26, 1988.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 
-from spectrawalk.prepare.principal import principal_directions
+from spectrawalk.prepare.principal import (
+    centred_blocks,
+    leading_directions,
+    principal_directions,
+    scatter_matrix,
+)
 from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
@@ -91,9 +98,45 @@ def keep_dark(unit: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np
 
 def principal_coordinates(X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Leading principal components of the spectra, shape (n, at most 20)."""
-    centred = X - X.mean(axis=0)
+    mean = X.mean(axis=0)
+    directions = principal_directions(centred_blocks(X, mean), COORDINATES)
     with one_thread():
-        return centred @ principal_directions([centred], COORDINATES)
+        return np.concatenate([block @ directions for block in centred_blocks(X, mean)])
+
+
+class BandHalves:
+    """Principal components of random halves of the bands.
+
+    The covariance of all bands is computed once.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, bands)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(9, 5))
+    >>> [half.shape for half in BandHalves(X).draw(np.random.default_rng(1))]
+    [(9, 2), (9, 3)]
+    """
+
+    def __init__(self, X: NDArray[np.float64]) -> None:
+        self._X, self._mean = X, X.mean(axis=0)
+        self._scatter = scatter_matrix(centred_blocks(X, self._mean))
+
+    def draw(self, rng: np.random.Generator) -> Iterator[NDArray[np.float64]]:
+        """Divide the bands into two halves; yield the components of each, (n, at most 20).
+
+        With one band, both halves are this band.
+        """
+        order = rng.permutation(len(self._mean))
+        for half in np.split(order, [len(order) // 2]) if len(order) > 1 else (order, order):
+            inside = leading_directions(self._scatter[np.ix_(half, half)], COORDINATES)
+            directions = np.zeros((len(order), inside.shape[1]))
+            directions[half] = inside
+            with one_thread():
+                yield self._X @ directions - self._mean @ directions
 
 
 def local_mean(

@@ -51,8 +51,6 @@ class SolvedGraph(NamedTuple):
     eigenvectors: NDArray[np.float64]
     densities: dict[str, Density]
     """The paper's density ("near"), and one from more spectra ("wide")."""
-    neighbors: NDArray[np.int32]
-    """Neighbours of each pixel in the graph, shape (n, k); -1 where there are fewer."""
 
 
 def window_radius(mask: NDArray[np.bool_]) -> int:
@@ -87,8 +85,8 @@ def solve_graphs(
     >>> points = np.random.default_rng(0).normal(size=(80, 2))
     >>> grid = Grid(np.ones((8, 10), dtype=bool))
     >>> near, anywhere = solve_graphs(points, grid, [2, None], 5)
-    >>> near.eigenvectors.shape, near.neighbors.shape, anywhere.neighbors.shape
-    ((80, 5), (80, 24), (80, 50))
+    >>> near.eigenvectors.shape, anywhere.eigenvectors.shape
+    ((80, 5), (80, 5))
     """
     radii = list(radii)
     densities, found = _search(points, keep=None in radii)
@@ -97,10 +95,9 @@ def solve_graphs(
         if radius is not None:
             near = pipeline.nearest_neighbors(points, grid, settings)
         graph = _nearly_unweighted_graph(points, grid, near, settings)
-        index = near.index
         del near  # for a large image, the distances take as much memory as everything else
         values, vectors = pipeline.random_walk(graph, n_eigenpairs, TOLERANCE)
-        yield SolvedGraph(values, vectors, densities, index)
+        yield SolvedGraph(values, vectors, densities)
 
 
 def diffusion_at(solved: SolvedGraph, n_eigenpairs: int) -> NDArray[np.float64]:

@@ -24,7 +24,7 @@ from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
 
-STARTS = 10
+STARTS = 3
 """Starts of K-means; the best one counts."""
 
 SAMPLE = 10_000

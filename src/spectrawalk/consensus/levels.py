@@ -15,7 +15,7 @@ from spectrawalk.consensus.tree import ClusterTree
 STRUCTURE = 0.75
 """Smallest height of the first split of an image with clusters."""
 
-SUPPORTED = 0.65
+SUPPORTED = 0.62
 """Smallest height of a supported split: about two of three runs separate its sides."""
 
 LEAST_LIFETIME = 0.05

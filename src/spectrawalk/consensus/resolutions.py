@@ -1,10 +1,20 @@
-"""Base clusterings at many resolutions: each graph is solved once and labelled for many K.
+"""Base clusterings at many resolutions: two ensembles, weighed by the detail of the image.
 
-There are three kinds of runs. Runs for fields are SRDL runs on within-field components, which are
-smoothed and separate faint differences between fields. Runs for spectra are SRDL runs on plain
-spectra and MNF components, without a window. Runs for materials are K-means runs on plain spectra,
-without a graph. `detail` weighs them, from fields (0) to materials (1), by the same rule for every
-K.
+The ensemble for fields follows faint differences between smooth regions. It holds SRDL runs on
+within-field components, in a window and over the whole image, SRDL runs on MNF components, and
+K-means runs on within-field components. Each graph is solved once and labelled for many K.
+
+The ensemble for materials follows what differs between adjacent pixels. It holds K-means runs on
+random halves of the bands (random subspaces; Ho, 1998), plain and with a weak Markov random field.
+What all halves agree on does not depend on a few bands.
+
+Inside an ensemble all runs count alike, for every K. `detail` is the share of the votes that the
+ensemble for materials has, from 0 (fields) to 1 (materials).
+
+References
+----------
+T. K. Ho, "The random subspace method for constructing decision forests", IEEE Transactions on
+Pattern Analysis and Machine Intelligence 20, 1998.
 """
 
 from __future__ import annotations
@@ -17,6 +27,7 @@ from numpy.typing import NDArray
 
 from spectrawalk.consensus.features import (
     MNF_COMPONENTS,
+    BandHalves,
     local_mean,
     mnf_components,
     principal_coordinates,
@@ -33,25 +44,23 @@ from spectrawalk.srdl.labels import Consensus
 RESOLUTIONS = (2, 3, 4, 6, 8, 11, 16, 22, 30)
 """Numbers of clusters of the runs: a geometric series, so that every scale has as many."""
 
+FINEST_HALF = 16
+"""Largest number of clusters of a run on half of the bands. Finer ones differ from half to half."""
+
 WITHIN_FIELD = 8
-"""Within-field components of the runs for fields."""
+"""Within-field components that are used."""
 
-SMOOTHING = {"fields": 3, "spectra": 1}
-"""Radius in pixels of the spatial consensus of SRDL runs."""
+CONSENSUS_RADIUS = {"within-field": 3, "spectra": 1}
+"""Radius in pixels of the spatial consensus of SRDL runs, on within-field components and others."""
 
-STRENGTHS = (0.0, 0.5, 1.0)
-"""Strengths of the Markov random field of K-means runs; 0 for none."""
+HALVINGS = 3
+"""Times that the bands are divided into two random halves for each number of clusters."""
 
-KINDS = ("fields", "spectra", "materials")
+STRENGTH = 0.5
+"""Strength of the Markov random field: log-odds that the membership of one neighbour adds."""
 
-AT_FIELDS = (0.6, 0.4, 0.0)
-"""Weights of the kinds at detail 0..."""
-
-AT_MATERIALS = (0.0, 0.1, 0.9)
-"""...and at detail 1. In between they are interpolated."""
-
-LEAST_WEIGHT = 0.01
-"""A kind with a smaller weight is left out: it costs time and changes nothing."""
+LEAST_SHARE = 0.01
+"""An ensemble with a smaller share of the votes is left out: it costs time and changes nothing."""
 
 
 class BaseClusterings(NamedTuple):
@@ -61,113 +70,114 @@ class BaseClusterings(NamedTuple):
     """Shape (runs, n)."""
     weights: NDArray[np.float64]
     """Shape (runs,); the sum is 1."""
-    kinds: list[str]
-    """Kind of each run."""
+    ensembles: list[str]
+    """Ensemble of each run, "fields" or "materials"."""
     numbers: list[int]
     """Number of clusters of each run."""
-    neighbors: NDArray[np.int32]
-    """Neighbours of each pixel in the first graph, shape (n, k)."""
 
 
-def kind_weights(detail: float, present: tuple[str, ...] = KINDS) -> dict[str, float]:
-    """Weight of each kind of run. The kinds that are not present leave theirs to the others.
-
-    Examples
-    --------
-    >>> {kind: round(weight, 2) for kind, weight in kind_weights(0.5).items()}
-    {'fields': 0.3, 'spectra': 0.25, 'materials': 0.45}
-    >>> kind_weights(0.0, ("spectra", "materials"))
-    {'spectra': 1.0}
-    """
-    weights = {
-        kind: (1 - detail) * first + detail * last
-        for kind, first, last in zip(KINDS, AT_FIELDS, AT_MATERIALS, strict=True)
-        if kind in present
-    }
-    total = sum(weights.values())
-    kept = {kind: weight for kind, weight in weights.items() if weight >= LEAST_WEIGHT * total}
-    return {kind: weight / sum(kept.values()) for kind, weight in kept.items()}
+_Run = tuple[int, NDArray[np.int32]]
+"""Number of clusters of a run, and its labels."""
 
 
 def base_clusterings(pixels: Pixels, detail: float, seed: int) -> BaseClusterings:
-    """Run the ensemble.
+    """Run the ensembles.
 
     Parameters
     ----------
     pixels : Pixels
         Scaled spectra.
     detail : float
-        Weight of runs for materials, 0 to 1.
+        Share of the votes of the ensemble for materials, 0 to 1.
     seed : int
-        Seed of K-means.
+        Seed of K-means and of the halves of the bands.
 
     Examples
     --------
     >>> from spectrawalk.datasets import make_scene
     >>> from spectrawalk.prepare.pixels import take_pixels
-    >>> found = base_clusterings(take_pixels(make_scene((20, 20))), 0.0, 0)
-    >>> sorted(set(found.kinds)), found.labels.shape[1]
-    (['fields', 'spectra'], 400)
+    >>> found = base_clusterings(take_pixels(make_scene((20, 20))), 0.4, 0)
+    >>> sorted(set(found.ensembles)), found.labels.shape[1]
+    (['fields', 'materials'], 400)
+    >>> [round(sum(found.weights[np.array(found.ensembles) == each]), 2)
+    ...  for each in ("fields", "materials")]
+    [0.6, 0.4]
     """
-    grid, n = pixels.grid, len(pixels.spectra)
-    sets = _feature_sets(pixels)
-    weights = kind_weights(detail, tuple(kind for kind in KINDS if kind in sets))
-    found: list[tuple[str, int, NDArray[np.integer]]] = []
-    neighbors: list[NDArray[np.int32]] = []
-    plans = [(kind, *each) for kind in weights for each in sets[kind] if kind != "materials"]
-    for kind, points, radii in track("ensemble", plans):
-        consensus = Consensus(grid.clip(SMOOTHING[kind]))
-        for solved in solve_graphs(points, grid, radii, min(RESOLUTIONS[-1], n)):
-            neighbors = neighbors or [solved.neighbors]
-            found += [(kind, k, labels) for k, labels in srdl_runs(solved, grid, consensus)]
-    if "materials" in weights:
-        ((points, _),) = sets["materials"]
-        found += [("materials", k, labels) for k, labels in kmeans_runs(points, grid, seed)]
+    shares = {"fields": 1 - detail, "materials": detail}
+    run = {"fields": field_runs, "materials": material_runs}
+    found = {
+        ensemble: list(run[ensemble](pixels, seed))
+        for ensemble, share in shares.items()
+        if share >= LEAST_SHARE
+    }
+    found = {ensemble: runs for ensemble, runs in found.items() if runs}
     if not found:  # so few distinct pixels that no run finds two clusters
-        found.append(("spectra", 1, np.zeros(n, dtype=np.uint8)))
-        weights = {"spectra": 1.0}
-    kinds = [kind for kind, _, _ in found]
-    share = {kind: weight / max(kinds.count(kind), 1) for kind, weight in weights.items()}
-    each = np.array([share[kind] for kind in kinds])
+        found = {"fields": [(1, np.zeros(len(pixels.spectra), dtype=np.int32))]}
+    weights = np.concatenate(
+        [np.full(len(runs), shares[ensemble] / len(runs)) for ensemble, runs in found.items()]
+    )
     return BaseClusterings(
-        np.stack([labels for _, _, labels in found]).astype(np.uint8),
-        each / each.sum(),
-        kinds,
-        [k for _, k, _ in found],
-        # K-means alone has no graph.
-        neighbors[0] if neighbors else np.empty((n, 0), dtype=np.int32),
+        np.stack([labels for runs in found.values() for _, labels in runs]).astype(np.uint8),
+        weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1 / len(weights)),
+        [ensemble for ensemble, runs in found.items() for _ in runs],
+        [k for runs in found.values() for k, _ in runs],
     )
 
 
-_FeatureSet = tuple[NDArray[np.float64], tuple[int | None, ...]]
-"""Features of each pixel, shape (n, m), and the radii of their graphs (None: the whole image)."""
+def field_runs(pixels: Pixels, seed: int) -> Iterator[_Run]:
+    """SRDL and K-means runs on within-field components, and SRDL runs on MNF components.
 
-
-def _feature_sets(pixels: Pixels) -> dict[str, list[_FeatureSet]]:
-    """Feature sets of each kind.
-
-    A table has no space, so it has no within-field and no MNF components. Neither has an image in
-    which they are all equal.
+    A table has no space, so its spectra take the place of both.
     """
-    spectra, grid = pixels.spectra, pixels.grid
-    plain = principal_coordinates(spectra)
-    sets: dict[str, list[_FeatureSet]] = {"spectra": [(plain, (None,))], "materials": [(plain, ())]}
-    if not grid.is_image:
-        return sets
-    mnf = mnf_components(spectra, grid.mask)[:, :MNF_COMPONENTS].copy()
-    if varies(mnf):
-        sets["spectra"].append((mnf, (None,)))
-    smoothed = local_mean(spectra, grid.mask)
-    fields = within_field_components(smoothed, grid.mask, overwrite=True)
-    if not fields.shape[1]:
-        return sets
-    fields = np.ascontiguousarray(fields[:, :WITHIN_FIELD])
-    return {"fields": [(fields, (window_radius(grid.mask), None))], **sets}
+    grid = pixels.grid
+    fields, mnf = _within_field(pixels), _mnf(pixels)
+    plans: list[tuple[NDArray[np.float64], tuple[int | None, ...], str]] = [
+        (mnf, (None,), "spectra")
+    ]
+    if grid.is_image:
+        plans.insert(0, (fields, (window_radius(grid.mask), None), "within-field"))
+    for points, radii, kind in track("ensemble", [plan for plan in plans if varies(plan[0])]):
+        consensus = Consensus(grid.clip(CONSENSUS_RADIUS[kind]))
+        most = min(RESOLUTIONS[-1], len(points))
+        for solved in solve_graphs(points, grid, radii, most):
+            yield from _srdl_runs(solved, grid, consensus)
+    yield from _kmeans_runs(fields if varies(fields) else mnf, RESOLUTIONS, seed)
 
 
-def srdl_runs(
-    solved: SolvedGraph, grid: Grid, consensus: Consensus
-) -> Iterator[tuple[int, NDArray[np.int32]]]:
+def material_runs(pixels: Pixels, seed: int) -> Iterator[_Run]:
+    """K-means runs on random halves of the bands, plain and with a Markov random field."""
+    grid = pixels.grid
+    rng = np.random.default_rng(seed)
+    halves = BandHalves(pixels.spectra)
+    plans = [k for k in RESOLUTIONS if k <= FINEST_HALF for _ in range(HALVINGS)]
+    for k in track("K-means", plans):
+        for points in halves.draw(rng):
+            for _, labels in _kmeans_runs(points, (k,), int(rng.integers(2**31))):
+                yield k, labels
+                if grid.is_image:
+                    yield k, spatial_kmeans(points, grid.mask, labels, STRENGTH)
+
+
+def _within_field(pixels: Pixels) -> NDArray[np.float64]:
+    """Leading within-field components; no columns if no two pixels are far enough apart."""
+    if not pixels.grid.is_image:
+        return np.empty((len(pixels.spectra), 0))
+    mask = pixels.grid.mask
+    smoothed = local_mean(pixels.spectra, mask)
+    components = within_field_components(smoothed, mask, overwrite=True)
+    return np.ascontiguousarray(components[:, :WITHIN_FIELD])
+
+
+def _mnf(pixels: Pixels) -> NDArray[np.float64]:
+    """MNF components; principal components where there is no space, or no noise."""
+    if pixels.grid.is_image:
+        components = mnf_components(pixels.spectra, pixels.grid.mask)[:, :MNF_COMPONENTS].copy()
+        if varies(components):
+            return components
+    return principal_coordinates(pixels.spectra)
+
+
+def _srdl_runs(solved: SolvedGraph, grid: Grid, consensus: Consensus) -> Iterator[_Run]:
     """SRDL labels for each number of clusters and density; none where there are too few modes."""
     for k in RESOLUTIONS:
         coordinates = diffusion_at(solved, k)  # one eigenpair per cluster
@@ -178,16 +188,12 @@ def srdl_runs(
                 yield k, pipeline.label_from_modes(ascent, modes, grid, consensus)
 
 
-def kmeans_runs(
-    points: NDArray[np.float64], grid: Grid, seed: int
-) -> Iterator[tuple[int, NDArray[np.int32]]]:
-    """K-means labels for each number of clusters, plain and with a Markov random field."""
-    for k in track("K-means", [k for k in RESOLUTIONS if k < len(points)]):
-        labels = kmeans_labels(points, k, seed)
-        if len(np.unique(labels)) < k:
-            continue
-        for strength in STRENGTHS if grid.is_image else STRENGTHS[:1]:
-            if strength == 0:
+def _kmeans_runs(
+    points: NDArray[np.float64], numbers: tuple[int, ...], seed: int
+) -> Iterator[_Run]:
+    """K-means labels for each number of clusters; none where there are too few distinct points."""
+    for k in numbers:
+        if k < len(points):
+            labels = kmeans_labels(points, k, seed)
+            if len(np.unique(labels)) == k:
                 yield k, labels
-            else:
-                yield k, spatial_kmeans(points, grid.mask, labels, strength)

@@ -15,6 +15,7 @@ from spectrawalk.estimators.catalogue import Catalogue, Lookup, lengths
 from spectrawalk.prepare.pixels import take_input
 from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.prepare.scaling import Scaling, power_of_two
+from spectrawalk.threads import one_thread
 
 REACH_PERCENTILE = 99
 """A new spectrum is known if it lies as near to a fitted one as this share of all neighbours do."""
@@ -22,8 +23,14 @@ REACH_PERCENTILE = 99
 _REACH_SAMPLE = 4_000_000
 """Neighbour distances that enter the percentile; of more, those of evenly spaced pixels."""
 
-_SAMPLED_PIXELS = 2_000
-"""Pixels whose distances to their neighbours :func:`neighbor_reach` computes."""
+_SEARCHED = 10_000
+"""Spectra among which :func:`sampled_reach` looks for the nearest..."""
+
+_SAMPLED = 1_000
+"""...of so many of them..."""
+
+_NEAREST = 50
+"""...and how many it takes of each."""
 
 _ROWS = 10_000
 """Spectra that are rounded at a time."""
@@ -54,27 +61,29 @@ def reach_of(d2: NDArray[np.float64]) -> float:
     return float(np.sqrt(np.percentile(sample, REACH_PERCENTILE))) if sample.size else 0.0
 
 
-def neighbor_reach(spectra: NDArray[np.float64], neighbors: NDArray[np.int32]) -> float:
-    """Distance between spectra that 99 % of the neighbours in a graph do not exceed.
+def sampled_reach(spectra: NDArray[np.float64]) -> float:
+    """Distance between spectra that 99 % of the nearest spectra do not exceed.
 
     Parameters
     ----------
     spectra : ndarray of shape (n, bands)
-    neighbors : ndarray of int, shape (n, k)
-        Neighbours of each pixel; -1 where there are fewer.
+        Of more than 10,000, a sample is searched.
 
     Examples
     --------
     >>> import numpy as np
-    >>> neighbor_reach(np.array([[0.0], [3.0]]), np.array([[1, -1], [0, -1]]))
+    >>> sampled_reach(np.array([[0.0], [3.0]]))
     3.0
     """
-    sample = draw_pixels(len(spectra), _SAMPLED_PIXELS)
-    d2 = np.full((len(sample), neighbors.shape[1]), np.inf)
-    for row, pixel in enumerate(sample):
-        near = neighbors[pixel][neighbors[pixel] >= 0]
-        d2[row, : len(near)] = np.square(spectra[near] - spectra[pixel]).sum(axis=1)
-    return reach_of(d2)
+    known = spectra[draw_pixels(len(spectra), _SEARCHED)]
+    known = known - known.mean(axis=0)
+    sample = draw_pixels(len(known), _SAMPLED)
+    k = min(_NEAREST, len(known) - 1)
+    with one_thread():
+        lengths2 = np.einsum("ij,ij->i", known, known)
+        d2 = lengths2[sample, None] - 2 * known[sample] @ known.T + lengths2
+    d2[np.arange(len(sample)), sample] = np.inf  # a spectrum is not its own neighbour
+    return reach_of(np.maximum(np.partition(d2, k - 1, axis=1)[:, :k], 0.0)) if k > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)

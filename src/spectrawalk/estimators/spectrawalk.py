@@ -20,7 +20,7 @@ from spectrawalk.consensus.tree import ClusterTree, cluster_tree
 from spectrawalk.errors import ParameterError
 from spectrawalk.estimators.checks import check_enough_pixels
 from spectrawalk.estimators.forecast import Forecast, check_memory, ensemble_memory, ensemble_time
-from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, neighbor_reach
+from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, sampled_reach
 from spectrawalk.estimators.saved import SavedMixin, unchanged_on_failure
 from spectrawalk.parameters import check_integer, check_seed, is_auto, shown
 from spectrawalk.prepare.pixels import Grid, Pixels, take_input
@@ -161,7 +161,7 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
             self._runs, self._weights = found.labels, found.weights
             self._keep_tree(cluster_tree(found.labels, found.weights, seed))
             self._show(self.n_clusters)
-            self.reach_ = neighbor_reach(spectra, found.neighbors)
+            self.reach_ = sampled_reach(spectra)
             self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
         return self
 

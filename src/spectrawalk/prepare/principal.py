@@ -44,9 +44,20 @@ def principal_directions(centred: Iterable[NDArray[np.float64]], count: int) -> 
     >>> abs(principal_directions(centred_blocks(X, X.mean(axis=0)), 1)).round(6).tolist()
     [[0.6], [0.8]]
     """
+    return leading_directions(scatter_matrix(centred), count)
+
+
+def scatter_matrix(centred: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Sum of the products of centred rows that come in blocks, shape (bands, bands)."""
     scatter: NDArray[np.float64] | float = 0.0
     with one_thread():
         for block in centred:
             scatter += block.T @ block
+    return np.asarray(scatter)
+
+
+def leading_directions(scatter: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Principal directions of a scatter matrix; see :func:`principal_directions`."""
+    with one_thread():
         _, directions = np.linalg.eigh(scatter)
     return np.ascontiguousarray(directions[:, : -count - 1 : -1])
