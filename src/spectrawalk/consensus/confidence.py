@@ -1,5 +1,8 @@
 """Confidence of each label: the margin between a pixel's own cluster and the next one.
 
+SpectraWalk compares how much its clusters overlap with those of the runs (`overlap_margin`). What
+follows is for the automatic mode.
+
 Two margins are combined. The co-association margin compares the share of runs that put the pixel
 together with the pixels of its own cluster and of the next one. The voting margin compares the
 shares of runs that give the pixel its own label and the next one, after the clusters of each run
@@ -18,6 +21,8 @@ from scipy.optimize import linear_sum_assignment
 
 VOTE_WEIGHT = 2 / 3
 """Weight of the voting margin; the rest is the weight of the co-association margin."""
+
+_AT_ONCE = 2**16  # pixels whose confidence is computed at a time
 
 Runs = Sequence[NDArray[np.integer]]
 """Labels of some runs, from 0, each of shape (n,)."""
@@ -93,6 +98,66 @@ def weighted_margin(
         shared = _shared_pixels(run, labels)
         coassociation += (weight * shared / shared.sum(axis=0)).astype(np.float32)[run]
     return np.clip(_margin(coassociation, labels), 0.0, 1.0)
+
+
+def overlap_margin(
+    runs: NDArray[np.integer], weights: NDArray[np.float64], labels: NDArray[np.integer]
+) -> NDArray[np.float32]:
+    """Confidence of each label: margin in overlap between a pixel's own cluster and the next one.
+
+    The overlap is the Jaccard index (Hennig, 2007) of the label's cluster and the cluster that a
+    run puts the pixel in: common pixels over pixels of either one. It is averaged over the runs
+    with about as many clusters as there are labels. Co-association, its numerator alone, does not
+    notice when a run joins two clusters, or cuts off a part of one.
+
+    Parameters
+    ----------
+    runs : ndarray of int, shape (runs, n)
+        Labels of each run, from 0.
+    weights : ndarray of shape (runs,)
+        How much each run counts; the sum is 1.
+    labels : ndarray of int, shape (n,)
+        Clusters 0..K-1.
+
+    Returns
+    -------
+    ndarray of float32, shape (n,)
+        From 0 to 1: 1 where all runs have exactly this cluster.
+
+    References
+    ----------
+    C. Hennig, "Cluster-wise assessment of cluster stability", Computational Statistics & Data
+    Analysis 52, 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> runs = np.array([[0, 0, 1, 1], [0, 0, 0, 1]])
+    >>> margin = overlap_margin(runs, np.array([0.5, 0.5]), np.array([0, 0, 1, 1]))
+    >>> (100 * margin).round().tolist()
+    [71.0, 71.0, 29.0, 75.0]
+    """
+    near = _about_as_many([int(run.max()) + 1 for run in runs], int(labels.max()) + 1)
+    share = weights[near] / weights[near].sum()
+    overlap = []  # of each run, with a row for each of its clusters
+    for run, weight in zip(runs[near], share, strict=True):
+        both = _shared_pixels(run, labels)
+        either = both.sum(axis=1, keepdims=True) + both.sum(axis=0) - both
+        overlap.append((weight * both / np.maximum(either, 1)).astype(np.float32))
+    margin = np.empty(len(labels), dtype=np.float32)
+    for start in range(0, len(labels), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        score = np.zeros((len(labels[some]), int(labels.max()) + 1), dtype=np.float32)
+        for run, table in zip(runs[near], overlap, strict=True):
+            score += table[run[some]]
+        margin[some] = _margin(score, labels[some])
+    return np.clip(margin, 0.0, 1.0)
+
+
+def _about_as_many(numbers: list[int], n_labels: int) -> NDArray[np.intp]:
+    """Runs with half to twice as many clusters as labels; the nearest ones if there are none."""
+    distance = np.abs(np.log2(np.array(numbers) / n_labels))
+    return np.flatnonzero(distance <= max(1.0, distance.min()))
 
 
 def vote_shares(runs: Runs, labels: NDArray[np.integer]) -> NDArray[np.float32]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spectrawalk.consensus.confidence import weighted_margin
+from spectrawalk.consensus.confidence import overlap_margin
 from spectrawalk.consensus.detail import default_detail, measured_detail
 from spectrawalk.consensus.features import keep_dark
 from spectrawalk.consensus.levels import Level, in_words, supported_levels, supported_number
@@ -20,6 +20,7 @@ from spectrawalk.estimators.automatic import neighbor_reach
 from spectrawalk.estimators.checks import check_enough_pixels
 from spectrawalk.estimators.forecast import check_memory
 from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin
+from spectrawalk.estimators.queries import QueryMixin
 from spectrawalk.estimators.saved import SavedMixin, unchanged_on_failure
 from spectrawalk.parameters import check_integer, check_seed, is_auto, shown
 from spectrawalk.prepare.pixels import Grid, Pixels, take_input
@@ -30,7 +31,7 @@ DETAIL = {"fields": 0.0, "materials": 1.0}
 """Names of the ends of the dial."""
 
 
-class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
+class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
     """Nested clusters of an image, from many SRDL runs.
 
     SRDL and K-means are run on several feature sets, for 2 to 30 clusters. The runs vote on which
@@ -54,8 +55,8 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of clusters K.
     confidence_ : ndarray of float32, in the image's shape
-        Confidence of each label, 0 to 1: how many more runs put the pixel together with its own
-        cluster than with the next one; NaN where masked.
+        Confidence of each label, 0 to 1: how much better the clusters that the runs put the pixel
+        in agree with its own cluster than with the next one; NaN where masked.
     tree_ : ndarray of shape (leaves - 1, 4)
         The tree in the layout of :func:`scipy.cluster.hierarchy.linkage`. Its leaves are the
         clusters of the finest cut.
@@ -72,6 +73,8 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
         Share of the spectral variation that lies between adjacent pixels.
     reach_ : float
         Distance between scaled spectra above which :meth:`predict` labels a pixel as unknown.
+    classes_ : ndarray of int or str
+        After :meth:`refit_with` only: the classes that ``labels_`` number.
     n_features_in_ : int
         Number of bands.
     wavelengths_ : ndarray of shape (bands,) or None
@@ -97,6 +100,7 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
         "wavelengths_",
         "n_features_in_",
         "feature_names_in_",
+        "classes_",
         "_mask",
         "_runs",
         "_weights",
@@ -162,6 +166,7 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
             self._keep_tree(cluster_tree(found.labels, found.weights, seed))
             number = self.n_clusters if not is_auto(self.n_clusters) else None
             self._check_number(number or 1)
+            self._forget_classes()
             self.n_clusters_ = int(number or supported_number(self._tree))
             self.labels_ = self.cut(self.n_clusters_)
             self.confidence_ = self.confidence(self.n_clusters_)
@@ -192,7 +197,7 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
     def confidence(self, n_clusters: int) -> NDArray[np.float32]:
         """Confidence of each label in the cut into `n_clusters`; see ``confidence_``."""
         self._check_number(n_clusters)
-        margin = weighted_margin(self._runs, self._weights, self._tree.cut(n_clusters))
+        margin = overlap_margin(self._runs, self._weights, self._tree.cut(n_clusters))
         return Grid(self._mask).to_image(margin, np.nan)
 
     def ancestors(self, n_clusters: int) -> NDArray[np.int32]:
