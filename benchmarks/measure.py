@@ -64,7 +64,7 @@ def fit(cube: np.ndarray) -> dict:
     model().fit(cube[:30, :30])
     seconds, stages = timed_fit(model(), cube)
     rows, cols, bands = cube.shape
-    told = forecast.peak_memory(rows * cols, bands, NEIGHBORS, value_bytes=cube.itemsize)
+    told = forecast.PROGRAM + cube.nbytes + model().forecast(rows * cols, bands).memory
     return {"seconds": seconds, "stages": stages, "forecast": told}
 
 

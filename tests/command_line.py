@@ -10,9 +10,9 @@ from click.testing import CliRunner
 import spectrawalk
 from spectrawalk.cli import main
 
-LOUD_PICTURES = ["--neighbors", "20", "--eigenpairs", "5"]
+LOUD_PICTURES = ["--method", "srdl", "--neighbors", "20", "--eigenpairs", "5"]
 LOUD = ["--no-report", *LOUD_PICTURES]
-"""Options of `cluster` for images of a few hundred pixels, in a hurry."""
+"""Options of `cluster` for images of a few hundred pixels, in a hurry: one run of SRDL."""
 PICTURES, SMALL = [*LOUD_PICTURES, "--quiet"], [*LOUD, "--quiet"]
 """The same for tests that do not look at what is printed, or at errors only."""
 

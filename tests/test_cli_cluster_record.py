@@ -202,6 +202,8 @@ def test_pixels_that_changed_though_the_file_did_not(field):
         (lambda record: record["scene"].update(colour=1), "which scene was used"),
         (lambda record: record["scene"].update(crop=[1, 2]), "which scene was used"),
         (lambda record: record["parameters"].update(radius=-1), "--radius=-1"),
+        (lambda record: record["parameters"].update(radius="auto"), "in automatic mode, which"),
+        (lambda record: record["parameters"].update(time="auto"), "in automatic mode, which"),
     ],
 )
 def test_a_record_that_makes_no_sense(field, change, expected):

@@ -101,7 +101,7 @@ def test_errors_about_one_of_two_files_name_its_option(cube, here):
 def test_too_little_memory_names_an_option(here, monkeypatch):
     monkeypatch.setattr(forecast, "available_memory", lambda: 100_000)
     np.save("field.npy", make_scene((20, 20)).cube)
-    result = run("cluster", "field.npy", "-k", 2, "-o", "out", "--quiet")
+    result = run("cluster", "field.npy", "-k", 2, "--method", "srdl", "-o", "out", "--quiet")
     assert result.stderr.endswith("or start it all the same with --force.\n")
     assert "--neighbors=100" in result.stderr
 

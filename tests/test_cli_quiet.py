@@ -60,7 +60,7 @@ def test_a_quiet_run_prints_nothing_in_a_real_process(field):
 @pytest.mark.parametrize(
     ("args", "written"),
     [
-        (["cluster", "field.npy", "-k", 3, "--dry-run", "--neighbors", 20], None),
+        (["cluster", "field.npy", "-k", 3, "--dry-run"], None),
         (["inspect", "field.npy"], None),
         (["predict", "fit/model.npz", "field.npy", "-o", "out"], "out/labels.tif"),
         (["convert", "field.npy", "field.tif"], "field.tif"),

@@ -1,4 +1,4 @@
-"""``spectrawalk cluster --method spectrawalk``: the tree on the command line and in the report."""
+"""``spectrawalk cluster`` with its default method: the tree on the screen and in the report."""
 
 import json
 from pathlib import Path
@@ -18,9 +18,7 @@ def field(here):
 
 
 def test_it_writes_map_report_and_model(field, here):
-    done = run(
-        "cluster", field, "--method", "spectrawalk", "-k", 3, "--save-model", "--json", "-o", "out"
-    )
+    done = run("cluster", field, "-k", 3, "--save-model", "--json", "-o", "out")
     record = json.loads(done.stdout)
     assert record["method"] == "SpectraWalk"
     assert record["parameters"] == {"n_clusters": 3, "detail": "auto", "random_state": None}
@@ -39,7 +37,7 @@ def test_it_writes_map_report_and_model(field, here):
 
 
 def test_its_run_can_be_repeated_and_its_model_labels_other_images(field):
-    run("cluster", field, "--method", "spectrawalk", "-k", 3, "--save-model", "-o", "out")
+    run("cluster", field, "-k", 3, "--save-model", "-o", "out")
     run("cluster", "--from-record", "out/run.json", "-o", "again")
     assert np.array_equal(np.load("again/labels.npy"), np.load("out/labels.npy"))
     run("predict", "out/model.npz", field, "-o", "same")
@@ -50,11 +48,28 @@ def test_its_run_can_be_repeated_and_its_model_labels_other_images(field):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
+        (
+            ("--radius", 12),
+            "Error: --radius=12 has no meaning for spectrawalk, which needs no radius; add "
+            "--method srdl, or leave it out.\n",
+        ),
         (("--method", "spectrawalk", "--radius", 5), "--radius=5 has no meaning for spectrawalk"),
-        (("--method", "spectrawalk", "--neighbors", 5), "--neighbors=5 has no meaning"),
+        (
+            ("--neighbors", 5),
+            "Error: --neighbors=5 has no meaning for spectrawalk; add --method srdl, or leave it "
+            "out.\n",
+        ),
+        (("--eigenpairs", 5), "--eigenpairs=5 has no meaning for spectrawalk; add --method srdl"),
+        (("--time", 9), "which needs no diffusion time; add --method srdl"),
+        (("--sigma", 2), "--sigma=2.0 has no meaning for spectrawalk; add --method srdl"),
+        (("--consensus-radius", 2), "--consensus-radius=2 has no meaning for spectrawalk; add"),
+        (("--normalize", "band"), "--normalize=band has no meaning for spectrawalk; add --method"),
+        (("--radius", "auto"), "leave it out, because the default method needs no radius"),
+        (("--time", "auto"), "leave it out, because the default method needs no diffusion time"),
+        (("--method", "srdl", "--radius", "auto"), "the default method needs no radius"),
         (("--method", "srdl", "--detail", 0.5), "--detail=0.5 has no meaning for srdl"),
-        (("--method", "spectrawalk", "--detail", 2), "nor a number from 0 to 1"),
-        (("--method", "spectrawalk", "-k", 5000), "5000"),
+        (("--detail", 2), "nor a number from 0 to 1"),
+        (("-k", 5000), "5000"),
     ],
     ids=str,
 )
@@ -62,10 +77,11 @@ def test_options_that_do_not_belong_to_it_are_refused(options, told, field, here
     done = run("cluster", field, *options, "-o", "out")
     assert done.exit_code == 2
     assert told in done.stderr
+    assert done.stderr.count("\n") == 1 or "5000" in told
     assert not (here / "out").exists()
 
 
 def test_the_plan_says_what_it_will_do(field):
-    done = run("cluster", field, "--method", "spectrawalk", "--detail", "fields", "--dry-run")
+    done = run("cluster", field, "--detail", "fields", "--dry-run")
     assert "SpectraWalk: auto clusters, detail fields" in done.stdout
     assert "a run needs about" in done.stdout

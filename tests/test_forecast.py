@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from command_line import run, run_python
 
-from spectrawalk import SRDL
+from spectrawalk import SRDL, SpectraWalk
 from spectrawalk.cli import main
 from spectrawalk.datasets import make_scene
-from spectrawalk.errors import MemoryShortageError
+from spectrawalk.errors import MemoryShortageError, ParameterError
 from spectrawalk.estimators import forecast
 
 
@@ -26,6 +26,11 @@ def test_a_fit_without_the_memory_is_refused_before_it_starts(little_memory):
     assert not hasattr(model, "labels_")
     with forecast.forced():
         assert model.fit(make_scene((40, 40))).n_clusters_ == 2
+
+
+def test_the_advice_names_only_what_can_be_chosen(little_memory):
+    with pytest.raises(MemoryShortageError, match=r"1,600 pixels and 20 bands, .*; crop .*, drop"):
+        SpectraWalk(2).fit(make_scene((40, 40), n_bands=20))
 
 
 def test_the_command_line_says_what_is_needed_and_can_be_forced(
@@ -64,12 +69,12 @@ MEASURE = """
 import json, re, sys, time
 from pathlib import Path
 import psutil
-from spectrawalk import SRDL
+import spectrawalk
 from spectrawalk.datasets import make_scene
 from spectrawalk.estimators import forecast
 
-rows, cols, bands, settings = json.loads(sys.argv[1])
-model = SRDL(**settings)
+method, rows, cols, bands, settings = json.loads(sys.argv[1])
+model = getattr(spectrawalk, method)(**settings)
 scene = make_scene((rows, cols), n_bands=bands, n_classes=4)
 model.fit(make_scene((30, 30), n_bands=bands, n_classes=4))  # loads the kernels
 Path("/proc/self/clear_refs").write_text("5")  # forgets the highest memory so far
@@ -77,26 +82,17 @@ before, begun = psutil.Process().memory_info().rss, time.process_time()
 model.fit(scene)
 seconds = time.process_time() - begun
 peak = 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
-told = model.get_params()
-clusters, windowed = forecast.ensemble_clusters(told), told["radius"] is not None
-working = forecast.working_memory(
-    rows * cols, bands, told["n_neighbors"], told["n_eigenpairs"], clusters, windowed=windowed
-)
-whole = forecast.peak_memory(
-    rows * cols, bands, told["n_neighbors"], n_eigenpairs=told["n_eigenpairs"],
-    ensemble_clusters=clusters, windowed=windowed,
-)
-expected = forecast.run_time(rows * cols, bands, told["radius"], told["time"])
-print(json.dumps([(peak - before) / working, peak / whole, seconds / expected]))
+expected = model.forecast(rows * cols, bands)
+whole = forecast.PROGRAM + scene.cube.nbytes + expected.memory
+print(json.dumps([(peak - before) / expected.memory, peak / whole, seconds / expected.seconds]))
 """
 
-ENSEMBLE = {"n_clusters": 4, "radius": "auto", "time": "auto"}
 linux = pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
 
 
-def measured(rows, cols, bands, **settings):
+def measured(rows, cols, bands, method="SRDL", **settings):
     """Memory of a fit, of its process, and its time on all cores, as shares of the forecasts."""
-    job = json.dumps([rows, cols, bands, settings])
+    job = json.dumps([method, rows, cols, bands, settings])
     # Compiling takes memory of its own, so one process compiles and the next one is measured.
     for _ in range(2):
         done = run_python(f"import sys; sys.argv[1:] = [{job!r}]\n{MEASURE}", watched=False)
@@ -112,8 +108,8 @@ def measured(rows, cols, bands, **settings):
         pytest.param({"n_clusters": 4, "n_neighbors": 300}, marks=pytest.mark.slow),
         pytest.param({"n_clusters": 4, "n_eigenpairs": 60}, marks=pytest.mark.slow),
         pytest.param({"n_clusters": 4, "radius": None}, marks=pytest.mark.slow),
-        pytest.param(ENSEMBLE, marks=pytest.mark.slow),
-        pytest.param(ENSEMBLE | {"n_eigenpairs": 60}, marks=pytest.mark.slow),
+        pytest.param({"method": "SpectraWalk"}, marks=pytest.mark.slow),
+        pytest.param({"method": "SpectraWalk", "detail": 0.5}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -142,7 +138,7 @@ def test_the_peak_is_within_a_quarter_of_the_forecast():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
-    [{"n_clusters": 4, "radius": radius} for radius in (8, 40, None)] + [ENSEMBLE],
+    [{"n_clusters": 4, "radius": radius} for radius in (8, 40, None)] + [{"method": "SpectraWalk"}],
     ids=str,
 )
 def test_a_fit_takes_about_the_time_that_was_told(settings):
@@ -163,10 +159,19 @@ def test_the_time_grows_with_the_window():
 def test_the_whole_image_and_the_ensemble_have_a_time_of_their_own():
     window, whole = (forecast.run_time(100_000, 200, radius) for radius in (8, None))
     assert whole > window
-    ensemble = forecast.run_time(100_000, 200, "auto", "auto")
-    assert ensemble > 3 * window
-    assert forecast.run_time(100_000, 200, "auto") == ensemble
-    assert forecast.run_time(100_000, 200, 100, "auto") > ensemble
+    assert SpectraWalk().forecast(100_000, 200).seconds > 3 * window
+
+
+def test_a_table_has_no_window():
+    table = SRDL(radius=8).forecast(10_000, 50, is_image=False)
+    assert table == SRDL(radius=None).forecast(10_000, 50)
+
+
+def test_a_forecast_needs_parameters_that_can_be_used():
+    with pytest.raises(ParameterError, match="n_neighbors=0"):
+        SRDL(n_neighbors=0).forecast(100, 5)
+    with pytest.raises(ParameterError, match="detail=7"):
+        SpectraWalk(detail=7).forecast(100, 5)
 
 
 @pytest.mark.parametrize(
@@ -176,8 +181,6 @@ def test_the_whole_image_and_the_ensemble_have_a_time_of_their_own():
         ({"n_eigenpairs": 20}, {"n_eigenpairs": 100}),
         ({"n_eigenpairs": "auto"}, {"n_eigenpairs": 22}),
         ({"windowed": True}, {"windowed": False}),
-        ({"ensemble_clusters": 4}, {"ensemble_clusters": 40}),
-        ({"ensemble_clusters": 4}, {"ensemble_clusters": 4, "n_eigenpairs": 100}),
     ],
     ids=str,
 )
@@ -194,10 +197,11 @@ def seconds_told(*options):
 
 def test_the_command_line_tells_the_time_of_the_options_given(here):
     np.save("field.npy", make_scene((90, 90), n_bands=60).cube)
-    usual = seconds_told()
-    assert seconds_told("--radius", 8) == usual
-    assert seconds_told("--radius", 3) < usual < seconds_told("--radius", 30)
+    srdl = ("--method", "srdl")
+    usual = seconds_told(*srdl)
+    assert seconds_told(*srdl, "--radius", 8) == usual
+    assert seconds_told(*srdl, "--radius", 3) < usual < seconds_told(*srdl, "--radius", 30)
     assert seconds_told("--method", "dlss") > usual
-    assert seconds_told("--radius", "auto") > 3 * usual
+    assert seconds_told() > 3 * usual
     inspected = json.loads(run("inspect", "field.npy", "--json").stdout)["forecast"]
-    assert inspected["seconds"] == usual
+    assert inspected["seconds"] == seconds_told()

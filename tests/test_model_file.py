@@ -231,6 +231,16 @@ class TestDamage:
             "or is cut short; give a file that a model was saved to, such as model.npz."
         )
 
+    @pytest.mark.parametrize("name", ["radius", "time"])
+    def test_models_of_the_automatic_mode(self, path, tmp_path, name):
+        def change(header, arrays):
+            arrays |= {"_runs": np.zeros((2, 168), "i2"), "_findings": np.array("{}")}
+            return in_parameters(**{name: "auto"})(header, arrays)
+
+        old = tampered(path, tmp_path / "old.npz", change)
+        with pytest.raises(FileError, match=r"old\.npz' holds a model of the automatic mode, .*;"):
+            spectrawalk.load(old)
+
     @pytest.mark.parametrize("where", ["bytes", "values"])
     def test_hundreds_of_damaged_files(self, path, tmp_path, where):
         """In a process of its own, where a crash is seen."""
@@ -310,7 +320,12 @@ SMALL_FILES_OF_LARGE_ARRAYS = {
     "too many spectra": ("spectra", "<f4", (LARGE // 32, 8), "spectra has shape"),
     "too large a mask": ("_mask", "|b1", (LARGE // 16, 16), "has shape"),
     "too large an image": ("labels_", "<i4", (LARGE // 64, 16), "labels_ has shape"),
-    "a long text": ("_findings", f"<U{LARGE // 4}", (), "_findings is a text of 201,326,592 bytes"),
+    "a long text": (
+        "feature_names_in_",
+        f"<U{LARGE // 4 // 8}",
+        (8,),
+        "feature_names_in_ is a text of 201,326,592 bytes",
+    ),
     "a long header": (HEADER, f"<U{LARGE // 4}", (), "spectrawalk_model is a text of 201"),
     "many names": ("feature_names_in_", f"<U{LARGE // 32}", (8,), "feature_names_in_ is a text of"),
     "less than declared": ("spectra", "<f4", (LARGE, 8), "declares"),

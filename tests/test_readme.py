@@ -16,7 +16,6 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 PYTHON = {
     "README.md": 2,
     "docs/spectrawalk.md": 2,
-    "docs/automatic.md": 1,
     "docs/scenes.md": 1,
     "docs/benchmarking.md": 1,
 }
@@ -58,13 +57,6 @@ def test_the_python_of_spectrawalk_runs(here):
     assert names["model"].cut(9).shape == (20, 16)
     exec(queries, names)
     assert len(names["further"]) == 5
-
-
-def test_the_python_of_the_automatic_mode_runs():
-    [code] = blocks("python", "docs/automatic.md")
-    names = {}
-    exec(code, names)
-    assert names["model"].labels_.shape == (50, 25)
 
 
 def test_the_python_of_the_scenes_runs():

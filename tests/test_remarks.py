@@ -78,10 +78,6 @@ def made_up_model(sizes, **changes):
             ],
         ),
         (
-            made_up_model([50, 40, 4], radius="auto"),
-            ["1 cluster has fewer than 5 pixels: try other values than n_clusters=3"],
-        ),
-        (
             made_up_model([50, 40], n_components_=3),
             ["the graph has 3 components, which were joined at their most similar pixels"],
         ),

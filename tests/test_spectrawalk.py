@@ -12,6 +12,7 @@ import spectrawalk
 from spectrawalk import DLSS, SpectraWalk, score, threads
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import FileError, ParameterError, SpectrawalkError
+from spectrawalk.results.confidence import reliability
 
 FIELDS = make_scene((40, 40), n_bands=30, n_classes=4, region_size=20, mixing=0.3, random_state=3)
 TOWN = make_scene((40, 40), n_bands=30, n_classes=4, region_size=3, mixing=0.5, random_state=3)
@@ -26,6 +27,26 @@ def test_it_finds_the_classes_of_fields_and_of_a_town(model):
     assert model.n_clusters_ == 4
     assert score(FIELDS.ground_truth, model.labels_).oa > 0.95
     assert score(TOWN.ground_truth, SpectraWalk(4).fit(TOWN).labels_).oa > 0.85
+
+
+@pytest.mark.scene
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("indian_pines_subset", 0.88),
+        pytest.param("salinas_a", 0.99, marks=pytest.mark.slow),
+        pytest.param("samson", 0.9, marks=pytest.mark.slow),
+    ],
+)
+def test_it_finds_the_classes_of_published_scenes(request, name, least):
+    scene = request.getfixturevalue(name)
+    truth = np.asarray(scene.ground_truth)
+    model = SpectraWalk(len(np.unique(truth[truth > 0]))).fit(scene)
+    found = score(truth, model.labels_)
+    assert found.oa > least
+    halves = reliability(truth, model.labels_, model.confidence_, found.matching, groups=2)
+    less_confident, more_confident = 1 - halves.accuracy
+    assert more_confident <= less_confident
 
 
 def test_cuts_are_nested_and_keep_their_numbers(model):

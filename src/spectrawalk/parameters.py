@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -35,9 +35,15 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def is_automatic(radius: Any, time: Any) -> bool:
-    """Whether an ensemble of runs is asked for, by a radius or time of ``"auto"``."""
-    return is_auto(radius) or is_auto(time)
+def asks_for_automatic_mode(parameters: Mapping[str, Any]) -> bool:
+    """Whether saved parameters are those of the automatic mode of earlier versions.
+
+    Examples
+    --------
+    >>> asks_for_automatic_mode({"radius": "auto"}), asks_for_automatic_mode({"radius": 8})
+    (True, False)
+    """
+    return any(is_auto(parameters.get(name)) for name in ("radius", "time"))
 
 
 def check_integer(name: str, value: Any, minimum: int, *, why: str = "") -> int:

@@ -30,7 +30,8 @@ from spectrawalk.cli.score import score
 def main(context: click.Context) -> None:
     """Cluster hyperspectral images without labels.
 
-    The method is spatially regularised diffusion learning (SRDL; Murphy and Maggioni, 2019).
+    SpectraWalk combines many runs into one tree of clusters. Most of them are runs of spatially
+    regularised diffusion learning (SRDL; Murphy and Maggioni, 2019).
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

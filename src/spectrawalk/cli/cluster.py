@@ -9,7 +9,7 @@ import click
 
 from spectrawalk.cli.console import quiet_option
 from spectrawalk.cli.naming import naming_options
-from spectrawalk.cli.options import Detail, IntegerOrAuto, NumberOrAuto
+from spectrawalk.cli.options import Detail, IntegerOrAuto, WithoutAuto
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
@@ -17,7 +17,7 @@ from spectrawalk.cli.scene_request import SceneRequest, given_options, is_given
 from spectrawalk.errors import ParameterError
 from spectrawalk.report.file_names import MODEL, OVERVIEW, RECORD, REPORT, RESULTS
 
-# Parameters that a method lacks: DL has neither a window nor a consensus.
+# Parameters of single runs, and those that a method lacks: DL has neither a window nor a consensus.
 _OF_RUNS = (
     "radius", "n_neighbors", "n_eigenpairs", "time", "sigma", "normalize", "consensus_radius",
 )  # fmt: skip
@@ -27,6 +27,7 @@ _LACKS = {
     "dlss": ("detail", "radius"),
     "dl": ("detail", "radius", "consensus_radius"),
 }
+_NEEDS_NO = {"radius": ", which needs no radius", "time": ", which needs no diffusion time"}
 _CLASSES = {"spectrawalk": "SpectraWalk", "srdl": "SRDL", "dlss": "DLSS", "dl": "DL"}
 # What may be said beside the record of a run.
 _BESIDE_RECORD = {
@@ -39,7 +40,8 @@ Examples:
   spectrawalk cluster field.hdr -o field-map
   spectrawalk cluster field.mat -k 6 --variable cube -o field-map --overwrite
   spectrawalk cluster field.tif --wavelengths 450:900 --dry-run
-  spectrawalk cluster salinas-a -k 6 --radius 20 --eigenpairs 6 -o salinas
+  spectrawalk cluster town.tif --detail materials -o town-map
+  spectrawalk cluster salinas-a -k 6 --method srdl --radius 20 -o salinas
   spectrawalk cluster --from-record salinas/{RECORD} -o salinas-again
 """
 
@@ -57,7 +59,8 @@ Examples:
     type=IntegerOrAuto(1),
     metavar="K|auto",
     default="auto",
-    help="Number of clusters; auto takes the largest drop of D_t from 2 to 30 clusters.",
+    help="Number of clusters; auto takes the largest number that the runs support (srdl, dlss and "
+    "dl: the largest drop of D_t from 2 to 30 clusters).",
 )
 @click.option(
     "-o",
@@ -70,9 +73,9 @@ Examples:
 @click.option(
     "--method",
     type=click.Choice(list(_LACKS), case_sensitive=False),
-    default="srdl",
-    help="SpectraWalk, the consensus of many runs; SRDL; DLSS, which has no window; or DL, which "
-    "uses spectra only.",
+    default="spectrawalk",
+    help="SpectraWalk, the consensus of many runs, without tuning; or a single run as in the "
+    "paper: SRDL; DLSS, which has no window; or DL, which uses spectra only.",
 )
 @click.option(
     "--detail",
@@ -84,11 +87,11 @@ Examples:
 )
 @click.option(
     "--radius",
-    type=IntegerOrAuto(1),
-    metavar="R|auto",
+    type=WithoutAuto(click.IntRange(min=1), "radius"),
+    metavar="R",
     default=8,
-    help="Half-width of the window in which a pixel's neighbours are searched, in pixels; auto, "
-    "here or for --time, combines an ensemble of runs.",
+    help="For srdl: half-width of the window in which a pixel's neighbours are searched, in "
+    "pixels.",
 )
 @click.option(
     "--neighbors",
@@ -96,7 +99,7 @@ Examples:
     type=click.IntRange(min=1),
     metavar="N",
     default=100,
-    help="Neighbours of a pixel in the graph.",
+    help="For single runs: neighbours of a pixel in the graph.",
 )
 @click.option(
     "--eigenpairs",
@@ -104,34 +107,35 @@ Examples:
     type=IntegerOrAuto(2),
     metavar="M|auto",
     default="auto",
-    help="Number of eigenpairs; auto takes the largest gap between eigenvalues.",
+    help="For single runs: number of eigenpairs; auto takes the largest gap between eigenvalues.",
 )
 @click.option(
     "--time",
-    type=NumberOrAuto(),
-    metavar="T|auto",
+    type=WithoutAuto(click.FloatRange(min=0, min_open=True), "diffusion time"),
+    metavar="T",
     default=30.0,
-    help="Diffusion time: a longer time gives coarser clusters; auto as for --radius.",
+    help="For single runs: diffusion time; a longer time gives coarser clusters.",
 )
 @click.option(
     "--sigma",
     type=click.FloatRange(min=0, min_open=True),
     metavar="S",
     default=1.0,
-    help="Spectral distance at which the weight of an edge has fallen to 1/e.",
+    help="For single runs: spectral distance at which the weight of an edge has fallen to 1/e.",
 )
 @click.option(
     "--normalize",
     type=click.Choice(["pixel", "global", "band", "none"], case_sensitive=False),
     default="pixel",
-    help="How spectra are scaled: each to length 1, all by one factor, each band, or not at all.",
+    help="For single runs: how spectra are scaled; each to length 1, all by one factor, each band, "
+    "or not at all.",
 )
 @click.option(
     "--consensus-radius",
     type=click.IntRange(min=0),
     metavar="R",
     default=3,
-    help="Half-width of the window of the majority vote on labels; 0 for none.",
+    help="For srdl and dlss: half-width of the window of the majority vote on labels; 0 for none.",
 )
 @reading_options
 @pixel_options
@@ -209,7 +213,10 @@ def _requested_run(
         value = options.pop(name)
         if is_given(context, name):
             option = next(each.opts[-1] for each in context.command.params if each.name == name)
-            raise ParameterError(f"{option}={value} has no meaning for {method}; leave it out.")
+            why, advice = "", "leave it out"
+            if method == "spectrawalk":
+                why, advice = _NEEDS_NO.get(name, ""), "add --method srdl, or leave it out"
+            raise ParameterError(f"{option}={value} has no meaning for {method}{why}; {advice}.")
     if options.get("normalize") == "none":
         options["normalize"] = None
     return Run(request, _CLASSES[method], options)

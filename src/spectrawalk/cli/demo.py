@@ -1,4 +1,4 @@
-"""``spectrawalk demo``: the paper's first experiment, in a minute."""
+"""``spectrawalk demo``: SpectraWalk beside the paper's first experiment, in a minute."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from spectrawalk.cli.run import PAPER_METHODS, Run
 from spectrawalk.cli.scene_request import NO_PREPARATION, SceneRequest
 from spectrawalk.errors import SceneNotFoundError
 from spectrawalk.report.file_names import RESULTS
+from spectrawalk.results.captions import describe_settings
 
 if TYPE_CHECKING:
     from spectrawalk import Scene
 
-SCENE = "indian-pines-subset"
+SCENE, METHOD = "indian-pines-subset", "SpectraWalk"
 
 _FOLDER = "spectrawalk-demo"
 
@@ -29,7 +30,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLE)
+@click.command(short_help="Cluster a piece of the Indian Pines scene.", epilog=_EXAMPLE)
 @click.option(
     "-o",
     "--out",
@@ -41,10 +42,10 @@ Examples:
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in FOLDER.")
 @quiet_option()
 def demo(folder: Path | None, overwrite: bool, quiet: bool) -> None:
-    """Cluster a piece of the Indian Pines scene as the paper did.
+    """Cluster a piece of the Indian Pines scene with SpectraWalk, and as the paper did.
 
-    Runs SRDL and the two methods that it extends, DLSS and DL, with the settings that reproduce
-    the paper. Prints their scores beside the paper's, and writes the results of SRDL to FOLDER.
+    Runs SpectraWalk, and SRDL, DLSS and DL with the settings that reproduce the paper. Prints
+    their scores beside the paper's, and writes the results of SpectraWalk to FOLDER.
     """
     folder = folder or Path(_FOLDER)
     overwrite = overwrite or folder == Path(_FOLDER)
@@ -64,7 +65,9 @@ def _demo(folder: Path, quiet: bool) -> None:
         estimators = {
             method: getattr(spectrawalk, method).from_paper(SCENE) for method in PAPER_METHODS
         }
-    run = Run(SceneRequest(SCENE, **NO_PREPARATION), "SRDL", estimators["SRDL"].get_params())
+        n_clusters = estimators["SRDL"].n_clusters  # the number of classes, as in the paper
+        estimators = {METHOD: spectrawalk.SpectraWalk(n_clusters), **estimators}
+    run = Run(SceneRequest(SCENE, **NO_PREPARATION), METHOD, estimators[METHOD].get_params())
     with watch("reading", quiet=quiet):
         scene, inputs = _load(run)
     assert scene.ground_truth is not None
@@ -76,11 +79,12 @@ def _demo(folder: Path, quiet: bool) -> None:
             models[method] = estimator.fit(scene)
         scores[method] = spectrawalk.score(scene.ground_truth, models[method].labels_)
     with watch("writing", quiet=quiet):
-        result = Result.of_fit(scene, models["SRDL"])
-        record = run.record(result, inputs, started, clocks["SRDL"])
+        result = Result.of_fit(scene, models[METHOD])
+        record = run.record(result, inputs, started, clocks[METHOD])
         files, remarks = write_results(folder, result, record)
 
-    say(console, f"with the settings of the paper, {result.settings}")
+    say(console, result.settings)
+    say(console, f"with the settings of the paper, {describe_settings(models['SRDL'])}")
     paper = {method: PUBLISHED[method.lower(), SCENE] for method in PAPER_METHODS}
     report.compare_with_paper(console, scores, paper)
     report.describe_clusters(console, result)

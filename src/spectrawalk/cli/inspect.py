@@ -44,7 +44,7 @@ def inspect(
     The options about pixels and bands are those of `cluster`. Nothing is written.
     """
     with naming_options(context.command):
-        from spectrawalk import SRDL
+        from spectrawalk import SpectraWalk
         from spectrawalk.cli.report import describe_forecast, describe_scene, forecast
         from spectrawalk.io.run_record import record_json
         from spectrawalk.prepare.inspection import describe
@@ -53,7 +53,7 @@ def inspect(
         with watch("reading", quiet=quiet or as_json):
             scene, prepared = request.read_and_prepare()
             found = describe(scene, prepared)
-            expected = forecast(prepared, SRDL().get_params())  # as `cluster` has them
+            expected = forecast(prepared, SpectraWalk())  # the default of `cluster`
     if as_json:
         click.echo(record_json(found | {"forecast": expected}), nl=False)
         return

@@ -34,24 +34,24 @@ class IntegerOrAuto(click.ParamType):
         return number
 
 
-class NumberOrAuto(click.ParamType):
-    """A finite number above 0, or the word ``auto``."""
+class WithoutAuto(click.ParamType):
+    """Values of another type, and a hint for ``auto``, which earlier versions took."""
 
-    name = "number or auto"
+    def __init__(self, of: click.ParamType, thing: str) -> None:
+        self.of, self.thing, self.name = of, thing, of.name
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float | str:
+    ) -> int | float:
         """Read a value."""
         if value == "auto":
-            return "auto"
-        try:
-            number = float(value)
-        except ValueError:
-            number = 0.0
-        if not 0 < number < float("inf"):
-            self.fail(f"{value!r} is neither 'auto' nor a number above 0.", param, ctx)
-        return number
+            self.fail(
+                f"there is no automatic {self.thing} any more; leave it out, because the default "
+                f"method needs no {self.thing}.",
+                param,
+                ctx,
+            )
+        return self.of.convert(value, param, ctx)
 
 
 class Detail(click.ParamType):

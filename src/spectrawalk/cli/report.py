@@ -50,28 +50,16 @@ def describe_scene(console: Console, scene: Scene, purpose: str = "cluster") -> 
         )
 
 
-def forecast(scene: Scene, parameters: Mapping[str, Any]) -> dict[str, float]:
+def forecast(scene: Scene, estimator: Any) -> dict[str, float]:
     """Memory in bytes and time in seconds that a fit is likely to need."""
     from spectrawalk.estimators import forecast
 
-    radius = parameters.get("radius")  # DLSS and DL have none
-    size = scene.n_valid, scene.n_bands
-    available = forecast.available_memory() + scene.cube.nbytes + forecast.PROGRAM
-    if "detail" in parameters:  # SpectraWalk
-        memory = forecast.tree_memory(*size) + forecast.PROGRAM + scene.cube.nbytes
-        seconds = forecast.tree_time(*size)
-        return {"memory_bytes": memory, "available_bytes": available, "seconds": seconds}
+    memory, seconds = estimator.forecast(scene.n_valid, scene.n_bands)
+    here = forecast.PROGRAM + scene.cube.nbytes  # held before the fit
     return {
-        "memory_bytes": forecast.peak_memory(
-            *size,
-            parameters["n_neighbors"],
-            n_eigenpairs=parameters.get("n_eigenpairs", "auto"),
-            value_bytes=scene.cube.dtype.itemsize,
-            ensemble_clusters=forecast.ensemble_clusters(parameters),
-            windowed=radius is not None,
-        ),
-        "available_bytes": available,
-        "seconds": forecast.run_time(*size, radius, parameters["time"]),
+        "memory_bytes": here + memory,
+        "available_bytes": here + forecast.available_memory(),
+        "seconds": seconds,
     }
 
 
@@ -159,7 +147,7 @@ def describe_files(
 def compare_with_paper(
     console: Console, measured: Mapping[str, Scores], paper: Mapping[str, Accuracy]
 ) -> None:
-    """Print OA, AA and kappa of each method beside the paper's."""
+    """Print OA, AA and kappa of each method beside the paper's, if it has the method."""
     from rich.table import Table
 
     table = Table()
@@ -170,7 +158,7 @@ def compare_with_paper(
     for method, scores in measured.items():
         found = (scores.oa, scores.aa, scores.kappa)
         row = [method]
-        for ours, theirs in zip(found, paper[method], strict=True):
-            row += [f"{ours:.3f}", f"{theirs:.2f}"]
+        for place, ours in enumerate(found):
+            row += [f"{ours:.3f}", f"{paper[method][place]:.2f}" if method in paper else "-"]
         table.add_row(*row)
     console.print(table)

@@ -49,6 +49,7 @@ class Run:
     def from_record(cls, path: Path, source: str | None) -> Run:
         """Build the run that an earlier one recorded, with its input at `source` if it moved."""
         from spectrawalk.io.run_record import read_record
+        from spectrawalk.parameters import asks_for_automatic_mode
 
         record = read_record(path)
         request = SceneRequest.from_record(record["scene"], path)
@@ -59,6 +60,11 @@ class Run:
                 f"the record '{path}' does not say clearly with which method and parameters; give "
                 "a run.json as it was written."
             )
+        if asks_for_automatic_mode(record["parameters"]):
+            raise FileError(
+                f"the record '{path}' is of a run in automatic mode, which spectrawalk no longer "
+                "has; cluster the scene again with the default method, which needs no radius."
+            )
         return cls(request, record["method"], record["parameters"], record)
 
     def tell_plan(
@@ -68,10 +74,10 @@ class Run:
         from spectrawalk.cli import report
         from spectrawalk.report.run_folder import run_files
 
-        self.estimator()
+        estimator = self.estimator()
         with watch("reading", quiet=quiet):
             scene, _ = self.load()
-        forecast = report.forecast(scene, self.estimator().get_params())
+        forecast = report.forecast(scene, estimator)
         files = run_files(extras)
         if as_json:
             from spectrawalk.io.run_record import record_json
@@ -81,7 +87,7 @@ class Run:
             return
         console = results_console(quiet=quiet)
         report.describe_scene(console, scene)
-        say(console, describe_settings(self.estimator()))
+        say(console, describe_settings(estimator))
         report.describe_forecast(console, forecast)
         where = "the folder of -o" if folder is None else f"'{folder}'"
         say(console, f"nothing was written; a run would write to {where}:")
@@ -104,7 +110,7 @@ class Run:
             scene, inputs = self.load()
         console = results_console(quiet=quiet or as_json)
         report.describe_scene(console, scene)
-        report.describe_forecast(console, report.forecast(scene, estimator.get_params()))
+        report.describe_forecast(console, report.forecast(scene, estimator))
         with (
             watch(self.method, quiet=quiet) as clock,
             forecast.forced() if force else nullcontext(),

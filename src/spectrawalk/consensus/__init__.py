@@ -1,7 +1,6 @@
-"""Automatic mode: an ensemble of base clusterings, their consensus, and the confidence in it.
+"""SpectraWalk step by step: many base clusterings, one tree of clusters, and the confidence in it.
 
-The consensus is a cluster ensemble (Strehl and Ghosh, 2002) by evidence accumulation (Fred and
-Jain, 2005).
+This is a cluster ensemble (Strehl and Ghosh, 2002) by evidence accumulation (Fred and Jain, 2005).
 
 References
 ----------

@@ -1,7 +1,7 @@
 """Feature sets: several representations of the same pixels.
 
 The feature sets are the spectra, their minimum noise fraction (MNF) components (Green et al.,
-1988), both also smoothed in space, and within-field components. One run uses one feature set. What
+1988), and within-field components of spectra smoothed in space. One run uses one feature set. What
 all feature sets agree on does not depend on how the spectra were prepared.
 
 MNF components scale the noise to variance 1 in every direction. Within-field components do the
@@ -18,13 +18,10 @@ Geoscience and Remote Sensing 26, 1988.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 
-from spectrawalk.prepare.pixels import Pixels
 from spectrawalk.prepare.principal import principal_directions
 from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl.neighbors import number_pixels
@@ -35,11 +32,10 @@ COORDINATES = 20
 and searches stay fast."""
 
 MNF_COMPONENTS = 10
-"""Leading MNF components of a feature set, and within-field components where clusters are
-counted."""
+"""Leading MNF components of a feature set."""
 
 SMOOTHING = 3
-"""Side in pixels of the square over which a smoothed feature set takes the mean."""
+"""Side in pixels of the square over which spectra are smoothed for within-field components."""
 
 MOST_PAIRS = 200_000
 """Largest number of pairs of pixels from which a covariance is estimated."""
@@ -59,95 +55,13 @@ CLIPPED = 1.0
 A single defective pixel can be a hundred times farther from the mean than any field.
 """
 
-INTERIOR = 0.6
-"""Share of the pixels, those with the least local variance, that are taken as inside fields."""
-
-BEYOND_CHANCE = 3.0
-"""An image is spatially correlated if its largest signal-to-noise ratio exceeds 1 + this *
-sqrt(bands / pixels). In noise the ratio is about 1."""
-
 DARKEST = 1 / 3
 """Spectra with a norm below this share of the median norm are not scaled to unit length."""
 
 
-class FeatureSet(NamedTuple):
-    """One representation of the pixels."""
-
-    name: str
-    smoothed: bool
-    points: NDArray[np.float64]
-    """Features of each pixel, shape (n, at most 20)."""
-
-
-class FeatureSets(NamedTuple):
-    """All feature sets of the same pixels."""
-
-    spectral: list[FeatureSet]
-    """Spectra and MNF components, each plain and smoothed. The last one has the least noise."""
-    within_field: FeatureSet | None
-    """Within-field components, largest ratio first; None for a table or a very small image."""
-
-    @property
-    def for_counting(self) -> list[FeatureSet]:
-        """MNF and within-field components; all spectral feature sets if the latter are missing."""
-        if self.within_field is None:
-            return self.spectral
-        mnf = [features for features in self.spectral if features.name == "mnf"]
-        return [*mnf, leading_components(self.within_field, MNF_COMPONENTS)]
-
-
-def feature_sets(pixels: Pixels) -> FeatureSets:
-    """Compute the feature sets of the pixels. A table has one only, because it has no space.
-
-    Examples
-    --------
-    >>> from spectrawalk.datasets import make_scene
-    >>> from spectrawalk.prepare.pixels import take_pixels
-    >>> sets = feature_sets(take_pixels(make_scene((20, 20), n_bands=30)))
-    >>> [(features.name, features.smoothed) for features in sets.spectral]
-    [('spectra', False), ('spectra', True), ('mnf', False), ('mnf', True)]
-    >>> sets.within_field.points.shape
-    (400, 20)
-    """
-    spectra, mask = pixels.spectra, pixels.grid.mask
-    plain = FeatureSet("spectra", False, principal_coordinates(spectra))
-    if not pixels.grid.is_image:
-        return FeatureSets([plain], None)
-    components, _ = mnf_components(spectra, mask)
-    components = np.ascontiguousarray(components[:, :MNF_COMPONENTS])
-    smoothed = local_mean(spectra, mask)
-    within_field = FeatureSet(
-        "within-field", True, within_field_components(smoothed, mask, overwrite=True)
-    )
-    spectral = [
-        plain,
-        FeatureSet("spectra", True, principal_coordinates(smoothed, overwrite=True)),
-        FeatureSet("mnf", False, components),
-        FeatureSet("mnf", True, local_mean(components, mask)),
-    ]
-    return FeatureSets(
-        [features for features in spectral if varies(features)],
-        within_field if varies(within_field) else None,
-    )
-
-
-def leading_components(features: FeatureSet, count: int) -> FeatureSet:
-    """Keep the first `count` components of a feature set.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> three = leading_components(FeatureSet("within-field", True, np.ones((5, 20))), 3)
-    >>> three.name, three.points.shape
-    ('within-field 3', (5, 3))
-    """
-    points = np.ascontiguousarray(features.points[:, :count])
-    return features._replace(name=f"{features.name} {points.shape[1]}", points=points)
-
-
-def varies(features: FeatureSet) -> bool:
+def varies(points: NDArray[np.float64]) -> bool:
     """Whether any two pixels have different features."""
-    return bool(np.ptp(features.points, axis=0).max(initial=0.0) > 0)
+    return bool(np.ptp(points, axis=0).max(initial=0.0) > 0)
 
 
 def keep_dark(unit: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -175,11 +89,9 @@ def keep_dark(unit: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np
     return unit * np.minimum(length / least, 1.0)[:, None]
 
 
-def principal_coordinates(
-    X: NDArray[np.float64], *, overwrite: bool = False
-) -> NDArray[np.float64]:
+def principal_coordinates(X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Leading principal components of the spectra, shape (n, at most 20)."""
-    centred = np.subtract(X, X.mean(axis=0), out=X if overwrite else None)
+    centred = X - X.mean(axis=0)
     with one_thread():
         return centred @ principal_directions([centred], COORDINATES)
 
@@ -206,84 +118,29 @@ def local_mean(
     return means
 
 
-def mnf_components(
-    X: NDArray[np.float64], mask: NDArray[np.bool_], *, robust: bool = True
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Minimum noise fraction (MNF) components, with noise of variance 1 (Green et al., 1988).
+def mnf_components(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Minimum noise fraction (MNF) components, with noise of one variance (Green et al., 1988).
 
     They are in decreasing order of their signal-to-noise ratio. The noise covariance is estimated
-    from the differences between neighbouring pixels.
+    from the differences between neighbouring pixels, without the larger half of them, which may be
+    across edges.
 
     Parameters
     ----------
     X : ndarray of shape (n, bands)
     mask : ndarray of bool, shape (rows, cols)
-    robust : bool
-        Whether to exclude the larger half of the differences, which may be across edges.
 
     Returns
     -------
-    components : ndarray of shape (n, at most 20)
-    ratios : ndarray of shape (at most bands,)
-        Variance of each component. If `robust` is false, they are near 1 in pure noise.
+    ndarray of shape (n, at most 20)
     """
     difference = differences(X, mask, 1, MOST_PAIRS)
-    if robust and len(difference) > 1:
+    if len(difference) > 1:
         difference = _most_similar(difference, 0.5)
     with one_thread():
         centred = X - X.mean(axis=0)
         noise = difference.T @ difference / (2 * max(len(difference), 1))
         return _components(centred, centred.T @ centred / len(X), noise, len(difference))
-
-
-def is_spatially_correlated(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> bool:
-    """Whether neighbouring pixels are more similar than others, by more than chance.
-
-    Also true if too few pixels have a neighbour to decide.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, bands)
-    mask : ndarray of bool, shape (rows, cols)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> noise = np.random.default_rng(0).normal(size=(30, 30, 4))
-    >>> mask = np.ones((30, 30), dtype=bool)
-    >>> is_spatially_correlated(noise.reshape(-1, 4), mask)
-    False
-    >>> noise[:, :10] += 1
-    >>> is_spatially_correlated(noise.reshape(-1, 4), mask)
-    True
-    """
-    n, n_bands = X.shape
-    n_pairs = np.count_nonzero(mask[1:] & mask[:-1]) + np.count_nonzero(mask[:, 1:] & mask[:, :-1])
-    if n_pairs < n / 2:
-        return True
-    _, ratios = mnf_components(X, mask, robust=False)
-    return bool(ratios[0] > 1 + BEYOND_CHANCE * np.sqrt(n_bands / min(n, MOST_PAIRS)))
-
-
-def interior(features: FeatureSet, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Pixels with the least local variance in a smoothed feature set; all pixels of a table.
-
-    Smoothing turns the edge between two fields into a strip of mixed spectra, which looks like a
-    field of its own.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fields = np.repeat([[0.0, 1.0]], 5, axis=1).repeat(3, axis=0).reshape(-1, 1)
-    >>> mask = np.ones((3, 10), dtype=bool)
-    >>> interior(FeatureSet("within-field", True, fields), mask)[:8].tolist()
-    [0, 1, 2, 3, 6, 7, 8, 9]
-    """
-    if mask.ndim == 1:
-        return np.arange(len(features.points))
-    squares = local_mean(np.square(features.points), mask)
-    variance = (squares - np.square(local_mean(features.points, mask))).sum(axis=1)
-    return np.flatnonzero(variance <= np.quantile(variance, INTERIOR))
 
 
 def within_field_components(
@@ -336,7 +193,7 @@ def within_field_components(
             return np.empty((len(X), 0))
         centred = np.subtract(X, X.mean(axis=0), out=X if overwrite else None)
         common = centred.T @ centred / len(X) - every / (2 * n_every)
-        components, _ = _components(centred, common, inside / (2 * n_inside), n_inside)
+        components = _components(centred, common, inside / (2 * n_inside), n_inside)
     ends = np.percentile(components, [CLIPPED, 100 - CLIPPED], axis=0)
     return np.clip(components, *ends)[:, ends[0] < ends[1]]
 
@@ -346,8 +203,8 @@ def _components(
     signal: NDArray[np.float64],
     noise: NDArray[np.float64],
     n_differences: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Components in decreasing order of the ratio of signal to noise, and these ratios.
+) -> NDArray[np.float64]:
+    """Components in decreasing order of the ratio of signal to noise.
 
     `signal` and `noise` are covariance matrices; `noise` is estimated from `n_differences`
     differences.
@@ -358,12 +215,11 @@ def _components(
     noise = (1 - shrinkage) * noise + shrinkage * np.diag(np.diag(noise))
     floor = 1e-6 * max(float(np.trace(noise)), float(centred.var())) / n_bands
     if floor == 0:
-        return np.zeros((len(centred), 1)), np.zeros(1)
+        return np.zeros((len(centred), 1))
     values, directions = np.linalg.eigh(noise + floor * np.eye(n_bands))
     whitening = directions / np.sqrt(np.maximum(values, floor))
-    ratios, directions = np.linalg.eigh(whitening.T @ signal @ whitening)
-    components = centred @ (whitening @ directions[:, : -COORDINATES - 1 : -1])
-    return np.ascontiguousarray(components), ratios[::-1]
+    _, directions = np.linalg.eigh(whitening.T @ signal @ whitening)
+    return np.ascontiguousarray(centred @ (whitening @ directions[:, : -COORDINATES - 1 : -1]))
 
 
 def _most_similar(difference: NDArray[np.float64], share: float) -> NDArray[np.float64]:

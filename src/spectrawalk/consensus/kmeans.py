@@ -15,19 +15,17 @@ field model and the expectation-maximization algorithm", IEEE Transactions on Me
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from spectrawalk.consensus.features import FeatureSet
 from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
 
-STRENGTHS = (1.0, 2.0, 4.0)
-"""Strengths of the Markov random field: log-odds that the membership of one neighbour adds."""
+STARTS = 10
+"""Starts of K-means; the best one counts."""
 
 SAMPLE = 10_000
 """Largest number of pixels, spread evenly over the image, on which the means are fitted."""
@@ -39,26 +37,7 @@ _CONVERGED = 1e-3
 """It has converged when at most this share of the pixels changes its cluster."""
 
 
-def kmeans_runs(
-    sets: list[FeatureSet], mask: NDArray[np.bool_], n_clusters: int, seed: int
-) -> Iterator[NDArray[np.int32]]:
-    """Labels by K-means on each feature set, then with a Markov random field of each strength.
-
-    The Markov random field starts from the labels of K-means and uses the plain version of the
-    feature set, or the smoothed one if there is no plain version.
-    """
-    plain = {features.name: features.points for features in sets if not features.smoothed}
-    for features in sets:
-        labels = kmeans_labels(features.points, n_clusters, seed)
-        yield labels
-        for strength in STRENGTHS:
-            points = plain.get(features.name, features.points)
-            yield spatial_kmeans(points, mask, labels, strength)
-
-
-def kmeans_labels(
-    points: NDArray[np.float64], n_clusters: int, seed: int, starts: int = 10
-) -> NDArray[np.int32]:
+def kmeans_labels(points: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int32]:
     """Labels by K-means. For a large image, the means are fitted on a sample of the pixels."""
     from sklearn.cluster import KMeans  # slow to import, and only needed here
     from sklearn.exceptions import ConvergenceWarning
@@ -67,7 +46,7 @@ def kmeans_labels(
     with one_thread(openmp=True), warnings.catch_warnings():
         # There are fewer distinct points than clusters. Callers that need all clusters check.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(n_clusters, n_init=starts, random_state=seed).fit(sample)
+        found = KMeans(n_clusters, n_init=STARTS, random_state=seed).fit(sample)
         return found.predict(points).astype(np.int32)
 
 

@@ -15,24 +15,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.consensus.ensemble import (
-    NEIGHBOR_SHARE,
-    Factors,
-    Settings,
-    SolvedGraph,
-    diffusion_at,
-    solve_graphs,
-)
 from spectrawalk.consensus.features import (
     MNF_COMPONENTS,
-    FeatureSet,
-    leading_components,
     local_mean,
     mnf_components,
     principal_coordinates,
     varies,
     within_field_components,
 )
+from spectrawalk.consensus.graphs import SolvedGraph, diffusion_at, solve_graphs, window_radius
 from spectrawalk.consensus.kmeans import kmeans_labels, spatial_kmeans
 from spectrawalk.prepare.pixels import Grid, Pixels
 from spectrawalk.progress import track
@@ -44,9 +35,6 @@ RESOLUTIONS = (2, 3, 4, 6, 8, 11, 16, 22, 30)
 
 WITHIN_FIELD = 8
 """Within-field components of the runs for fields."""
-
-NEIGHBORS = 50
-"""Neighbours of a pixel in each graph."""
 
 SMOOTHING = {"fields": 3, "spectra": 1}
 """Radius in pixels of the spatial consensus of SRDL runs."""
@@ -121,83 +109,68 @@ def base_clusterings(pixels: Pixels, detail: float, seed: int) -> BaseClustering
     >>> sorted(set(found.kinds)), found.labels.shape[1]
     (['fields', 'spectra'], 400)
     """
-    grid = pixels.grid
+    grid, n = pixels.grid, len(pixels.spectra)
     sets = _feature_sets(pixels)
     weights = kind_weights(detail, tuple(kind for kind in KINDS if kind in sets))
     found: list[tuple[str, int, NDArray[np.integer]]] = []
-    neighbors: NDArray[np.int32] | None = None
-    for kind in weights:
-        if kind == "materials":
-            continue
-        for solved in solve_graphs(sets[kind], grid, _most_clusters(grid), _settings(kind, grid)):
-            neighbors = solved.neighbors if neighbors is None else neighbors
-            found += [(kind, k, labels) for k, labels in _walks(solved, grid, kind)]
+    neighbors: list[NDArray[np.int32]] = []
+    plans = [(kind, *each) for kind in weights for each in sets[kind] if kind != "materials"]
+    for kind, points, radii in track("ensemble", plans):
+        consensus = Consensus(grid.clip(SMOOTHING[kind]))
+        for solved in solve_graphs(points, grid, radii, min(RESOLUTIONS[-1], n)):
+            neighbors = neighbors or [solved.neighbors]
+            found += [(kind, k, labels) for k, labels in srdl_runs(solved, grid, consensus)]
     if "materials" in weights:
-        (features, _), *_ = sets["materials"]
-        found += [("materials", k, labels) for k, labels in _clouds(features, grid, seed)]
+        ((points, _),) = sets["materials"]
+        found += [("materials", k, labels) for k, labels in kmeans_runs(points, grid, seed)]
     if not found:  # so few distinct pixels that no run finds two clusters
-        found.append(("spectra", 1, np.zeros(len(pixels.spectra), dtype=np.uint8)))
+        found.append(("spectra", 1, np.zeros(n, dtype=np.uint8)))
         weights = {"spectra": 1.0}
     kinds = [kind for kind, _, _ in found]
     share = {kind: weight / max(kinds.count(kind), 1) for kind, weight in weights.items()}
     each = np.array([share[kind] for kind in kinds])
-    if neighbors is None:  # K-means alone has no graph
-        neighbors = np.empty((len(pixels.spectra), 0), dtype=np.int32)
     return BaseClusterings(
         np.stack([labels for _, _, labels in found]).astype(np.uint8),
         each / each.sum(),
         kinds,
         [k for _, k, _ in found],
-        neighbors,
+        # K-means alone has no graph.
+        neighbors[0] if neighbors else np.empty((n, 0), dtype=np.int32),
     )
 
 
-def _feature_sets(pixels: Pixels) -> dict[str, list[tuple[FeatureSet, Factors]]]:
-    """Feature sets of each kind, each with the radii of its graphs (None: the whole image).
+_FeatureSet = tuple[NDArray[np.float64], tuple[int | None, ...]]
+"""Features of each pixel, shape (n, m), and the radii of their graphs (None: the whole image)."""
+
+
+def _feature_sets(pixels: Pixels) -> dict[str, list[_FeatureSet]]:
+    """Feature sets of each kind.
 
     A table has no space, so it has no within-field and no MNF components. Neither has an image in
     which they are all equal.
     """
     spectra, grid = pixels.spectra, pixels.grid
-    plain = FeatureSet("spectra", False, principal_coordinates(spectra))
-    sets: dict[str, list[tuple[FeatureSet, Factors]]] = {
-        "spectra": [(plain, (None,))],
-        "materials": [(plain, (None,))],
-    }
+    plain = principal_coordinates(spectra)
+    sets: dict[str, list[_FeatureSet]] = {"spectra": [(plain, (None,))], "materials": [(plain, ())]}
     if not grid.is_image:
         return sets
-    mnf = FeatureSet("mnf", False, mnf_components(spectra, grid.mask)[0][:, :MNF_COMPONENTS].copy())
+    mnf = mnf_components(spectra, grid.mask)[:, :MNF_COMPONENTS].copy()
     if varies(mnf):
         sets["spectra"].append((mnf, (None,)))
     smoothed = local_mean(spectra, grid.mask)
-    points = within_field_components(smoothed, grid.mask, overwrite=True)
-    if points.shape[1]:
-        fields = leading_components(FeatureSet("within-field", True, points), WITHIN_FIELD)
-        return {"fields": [(fields, (1.0, None))], **sets}
-    return sets
+    fields = within_field_components(smoothed, grid.mask, overwrite=True)
+    if not fields.shape[1]:
+        return sets
+    fields = np.ascontiguousarray(fields[:, :WITHIN_FIELD])
+    return {"fields": [(fields, (window_radius(grid.mask), None))], **sets}
 
 
-def _most_clusters(grid: Grid) -> int:
-    return min(RESOLUTIONS[-1], int(np.count_nonzero(grid.mask)))
-
-
-def _settings(kind: str, grid: Grid) -> Settings:
-    return Settings(
-        windowed=True,
-        radius=None,
-        n_neighbors=round(NEIGHBORS / NEIGHBOR_SHARE[kind == "fields"]),
-        time=None,
-        n_eigenpairs=None,
-        density_neighbors=20,
-        consensus=Consensus(grid.clip(SMOOTHING[kind])),
-    )
-
-
-def _walks(solved: SolvedGraph, grid: Grid, kind: str) -> Iterator[tuple[int, NDArray[np.int32]]]:
+def srdl_runs(
+    solved: SolvedGraph, grid: Grid, consensus: Consensus
+) -> Iterator[tuple[int, NDArray[np.int32]]]:
     """SRDL labels for each number of clusters and density; none where there are too few modes."""
-    consensus = _settings(kind, grid).consensus
     for k in RESOLUTIONS:
-        *_, coordinates = diffusion_at(solved, k)  # one eigenpair per cluster
+        coordinates = diffusion_at(solved, k)  # one eigenpair per cluster
         for density in solved.densities.values():
             ascent = pipeline.ascend(coordinates, density)
             if np.count_nonzero(ascent.mode_score > 0) >= k:
@@ -205,15 +178,16 @@ def _walks(solved: SolvedGraph, grid: Grid, kind: str) -> Iterator[tuple[int, ND
                 yield k, pipeline.label_from_modes(ascent, modes, grid, consensus)
 
 
-def _clouds(features: FeatureSet, grid: Grid, seed: int) -> Iterator[tuple[int, NDArray[np.int32]]]:
+def kmeans_runs(
+    points: NDArray[np.float64], grid: Grid, seed: int
+) -> Iterator[tuple[int, NDArray[np.int32]]]:
     """K-means labels for each number of clusters, plain and with a Markov random field."""
-    n = len(features.points)
-    for k in track("K-means", [k for k in RESOLUTIONS if k < n]):
-        labels = kmeans_labels(features.points, k, seed)
+    for k in track("K-means", [k for k in RESOLUTIONS if k < len(points)]):
+        labels = kmeans_labels(points, k, seed)
         if len(np.unique(labels)) < k:
             continue
         for strength in STRENGTHS if grid.is_image else STRENGTHS[:1]:
             if strength == 0:
                 yield k, labels
             else:
-                yield k, spatial_kmeans(features.points, grid.mask, labels, strength)
+                yield k, spatial_kmeans(points, grid.mask, labels, strength)

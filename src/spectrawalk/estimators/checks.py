@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from spectrawalk.errors import GraphError, ParameterError
@@ -13,7 +12,6 @@ from spectrawalk.parameters import (
     check_seed,
     check_truth,
     is_auto,
-    is_automatic,
     shown,
 )
 from spectrawalk.prepare.scaling import NORMALIZATIONS
@@ -25,22 +23,17 @@ if TYPE_CHECKING:
 MANY = 10_000_000
 """Size of all eigenvectors together, in numbers (80 MB), up to which any number is allowed."""
 
-_OF_SINGLE_RUNS = (
-    "window",
-    "sigma",
-    "sigma_factor",
-    "symmetrize",
-    "components",
-    "density_bandwidth",
-)
-"""Parameters that the automatic mode does not use."""
-
 
 def check_parameters(model: DiffusionLearner) -> int:
     """Raise an error for invalid parameters; return the seed."""
     check_labelling(model, model.n_clusters)
-    if model.radius is not None and not is_auto(model.radius):
-        check_integer("radius", model.radius, 1, why=", None for no window, or 'auto'")
+    if is_auto(model.radius):
+        raise ParameterError(
+            f"radius='auto' cannot be used; give {model._method} a radius in pixels, or use "
+            "SpectraWalk, which needs none."
+        )
+    if model.radius is not None:
+        check_integer("radius", model.radius, 1, why=", or None for no window")
     check_integer("n_neighbors", model.n_neighbors, 1)
     if isinstance(model.sigma, str):
         check_choice("sigma", model.sigma, ("mean", "self-tuning"))
@@ -49,8 +42,12 @@ def check_parameters(model: DiffusionLearner) -> int:
     check_number("sigma_factor", model.sigma_factor)
     check_choice("symmetrize", model.symmetrize, ("max", None))
     check_choice("components", model.components, ("bridge", "split"))
-    if not is_auto(model.time):
-        check_number("time", model.time)
+    if is_auto(model.time):
+        raise ParameterError(
+            f"time='auto' cannot be used; give {model._method} a number above 0, or use "
+            "SpectraWalk, which needs no diffusion time."
+        )
+    check_number("time", model.time)
     if not is_auto(model.n_eigenpairs):
         check_integer("n_eigenpairs", model.n_eigenpairs, 2, why=", or 'auto'")
     check_integer("density_neighbors", model.density_neighbors, 1)
@@ -59,23 +56,7 @@ def check_parameters(model: DiffusionLearner) -> int:
     check_choice("normalize", model.normalize, NORMALIZATIONS)
     check_choice("window", model.window, ("square", "disk"))
     check_number("jitter", model.jitter, positive=False)
-    if is_automatic(model.radius, model.time):
-        check_unused_by_automatic_mode(model)
     return check_seed("random_state", model.random_state)
-
-
-def check_unused_by_automatic_mode(model: DiffusionLearner) -> None:
-    """Raise an error for settings of a single run that the automatic mode ignores."""
-    defaults = {
-        name: parameter.default for name, parameter in signature(type(model)).parameters.items()
-    }
-    for name in _OF_SINGLE_RUNS:
-        value = getattr(model, name)
-        if name in defaults and value != defaults[name]:
-            raise ParameterError(
-                f"{name}={shown(value)} has no effect in automatic mode; omit it, or give numbers "
-                "for radius and time."
-            )
 
 
 def check_labelling(model: DiffusionLearner, n_clusters: Any) -> None:

@@ -6,19 +6,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import psutil
 
-from spectrawalk.consensus.ensemble import EXTRA_EIGENPAIRS, LARGEST_RADIUS
-from spectrawalk.consensus.number import LARGEST_NUMBER
-from spectrawalk.consensus.resolutions import NEIGHBORS, RESOLUTIONS
+from spectrawalk.consensus.graphs import LARGEST_RADIUS, NEIGHBORS
+from spectrawalk.consensus.resolutions import RESOLUTIONS
 from spectrawalk.errors import MemoryShortageError
-from spectrawalk.parameters import is_auto, is_automatic
+from spectrawalk.parameters import is_auto
 from spectrawalk.prepare.scaling import ROWS as SCALED_ROWS
 from spectrawalk.srdl.density import MEAN_SAMPLE, ORDERED_ROWS
 from spectrawalk.srdl.eigenpairs import AUTO_EIGENPAIRS
@@ -68,17 +67,24 @@ _CGROUP = Path("/sys/fs/cgroup")
 _forced: ContextVar[bool] = ContextVar("spectrawalk_forced", default=False)
 
 
-def peak_memory(
+class Forecast(NamedTuple):
+    """What a fit is likely to take on two cores."""
+
+    memory: int
+    """Bytes at the most, beside the program and the cube."""
+    seconds: float
+    """To a factor of two."""
+
+
+def working_memory(
     n_pixels: int,
     n_bands: int,
     n_neighbors: int = 100,
-    *,
     n_eigenpairs: int | str = "auto",
-    value_bytes: int = 4,
-    ensemble_clusters: int = 0,
+    *,
     windowed: bool = True,
 ) -> int:
-    """Bytes that a program holds at the most while it fits an image.
+    """Bytes that one run takes at the most, beside the program and the cube.
 
     Parameters
     ----------
@@ -88,46 +94,45 @@ def peak_memory(
         k.
     n_eigenpairs : int
         M, or ``"auto"``.
-    value_bytes : int
-        Bytes of a value in the cube.
-    ensemble_clusters : int
-        Clusters that the automatic mode looks for; 0 for a single run.
     windowed : bool
         Whether neighbours are sought in windows, or in the whole image.
 
     Examples
     --------
-    >>> round(peak_memory(1_000_000, 200) / 1e9, 1)
-    8.3
+    >>> round(working_memory(1_000_000, 200) / 1e9, 1)
+    7.2
     """
-    cube = n_pixels * n_bands * value_bytes
-    working = working_memory(
-        n_pixels, n_bands, n_neighbors, n_eigenpairs, ensemble_clusters, windowed=windowed
-    )
-    return PROGRAM + cube + working
+    stages = _stages(n_pixels, n_bands, n_neighbors, n_eigenpairs, windowed=windowed)
+    # Without a window, the distances that the density is made of are kept.
+    return int(n_pixels * (not windowed) * 8 * n_neighbors + _largest(stages, n_pixels))
 
 
-def working_memory(
-    n_pixels: int,
-    n_bands: int,
-    n_neighbors: int = 100,
-    n_eigenpairs: int | str = "auto",
-    ensemble_clusters: int = 0,
-    *,
-    windowed: bool = True,
-) -> int:
-    """Bytes that a fit takes at the most, beside the program and the cube."""
+def ensemble_memory(n_pixels: int, n_bands: int) -> int:
+    """Bytes that a fit of SpectraWalk takes at the most, beside the program and the cube."""
+    spectra, most = 8 * n_bands, RESOLUTIONS[-1]
+    stages = _stages(n_pixels, n_bands, NEIGHBORS, most, windowed=False)
+    stages["joining"] = (spectra + _ENSEMBLE_BYTES * most, 0)
+    stages["smoothing"] = (3 * spectra, 0)
+    # Distances, and spectra as the ensemble sees them beside those that labels are predicted from.
+    kept = 8 * NEIGHBORS + _ENSEMBLE_KEPT + spectra
+    return int(n_pixels * kept + _largest(stages, n_pixels))
+
+
+_Stages = dict[str, tuple[float, float]]
+"""Bytes per pixel in each stage, and bytes of the parts that it goes through one at a time."""
+
+
+def _stages(
+    n_pixels: int, n_bands: int, n_neighbors: int, n_eigenpairs: int | str, *, windowed: bool
+) -> _Stages:
+    """Memory of the stages of a run."""
     spectra = 8 * n_bands
     lists = 12 * n_neighbors  # neighbours, and their distances
     graph = 12 * _EDGES[windowed] * n_neighbors
-    pairs = _n_eigenpairs(n_eigenpairs, ensemble_clusters)
+    # One eigenpair beyond, to see the gap after the last.
+    pairs = AUTO_EIGENPAIRS[1] + 1 if is_auto(n_eigenpairs) else int(n_eigenpairs)
     vectors = _BLOCKS * 8 * (pairs - 1 + GUARDS)
-    kept = 0.0 if windowed else 8 * n_neighbors  # distances that the density is made of
-    if ensemble_clusters:
-        # Spectra as the ensemble sees them, beside those that labels are predicted from.
-        kept += _ENSEMBLE_KEPT + spectra
-    # For each stage, bytes per pixel, and bytes of the parts that it goes through one at a time.
-    stages = {
+    return {
         "scaling": (2 * spectra, 2 * spectra * min(n_pixels, SCALED_ROWS)),
         "graph": (spectra + lists + 8 * n_neighbors + graph, 0),
         "eigenpairs": (spectra + graph + vectors + _COARSE, 0),
@@ -138,67 +143,38 @@ def working_memory(
         ),
         "density": (spectra + spectra / 2 + 600, 0),  # in single precision, and a tree
     }
-    if ensemble_clusters:
-        stages["joining"] = (spectra + _ENSEMBLE_BYTES * ensemble_clusters, 0)
-        stages["smoothing"] = (3 * spectra, 0)
-    return int(n_pixels * kept + max(n_pixels * each + parts for each, parts in stages.values()))
 
 
-def _n_eigenpairs(n_eigenpairs: int | str, ensemble_clusters: int) -> int:
-    """Eigenpairs that are computed."""
-    if not is_auto(n_eigenpairs):
-        return int(n_eigenpairs)
-    if ensemble_clusters:
-        return max(2, ensemble_clusters) + EXTRA_EIGENPAIRS
-    return AUTO_EIGENPAIRS[1] + 1  # one beyond, to see the gap after the last
+def _largest(stages: _Stages, n_pixels: int) -> float:
+    return max(n_pixels * each + parts for each, parts in stages.values())
 
 
-def ensemble_clusters(parameters: Mapping[str, Any]) -> int:
-    """Clusters that an estimator's ensemble looks for, at the most; 0 for a single run."""
-    if not is_automatic(parameters.get("radius"), parameters.get("time")):
-        return 0
-    n_clusters = parameters["n_clusters"]
-    return LARGEST_NUMBER if is_auto(n_clusters) else int(n_clusters)
-
-
-def run_time(
-    n_pixels: int, n_bands: int, radius: int | str | None, time: float | str = 30.0
-) -> float:
-    """Seconds that a fit takes on two cores, to a factor of two.
+def run_time(n_pixels: int, n_bands: int, radius: int | None) -> float:
+    """Seconds that one run takes on two cores, to a factor of two.
 
     Parameters
     ----------
     n_pixels, n_bands : int
         Size of the image.
-    radius : int, "auto" or None
+    radius : int or None
         Half-width of the window; None if neighbours are sought in the whole image.
-    time : float or "auto"
-        Diffusion time; ``"auto"``, here or as radius, asks for the ensemble.
 
     Examples
     --------
-    >>> [round(run_time(100_000, 200, radius)) for radius in (8, 20, None, "auto")]
-    [22, 26, 25, 121]
+    >>> [round(run_time(100_000, 200, radius)) for radius in (8, 20, None)]
+    [22, 26, 25]
     """
     searched = min(n_pixels, SEARCH_BUDGET)
     if radius is None:
         # One search for graph and density; it takes twice as long, as it looks for more neighbours.
         search = 2 * _SEARCH_SECONDS * searched
     else:
-        half_width = LARGEST_RADIUS if is_auto(radius) else int(radius)
-        window = min((2 * half_width + 1) ** 2, n_pixels)
+        window = min((2 * radius + 1) ** 2, n_pixels)
         search = _SEARCH_SECONDS * searched + _WINDOW_SECONDS * window
-    single = 1 + n_pixels * (_PIXEL_SECONDS + search * n_bands)
-    return single * (_ENSEMBLE_RUNS if is_automatic(radius, time) else 1)
+    return 1 + n_pixels * (_PIXEL_SECONDS + search * n_bands)
 
 
-def tree_memory(n_pixels: int, n_bands: int) -> int:
-    """Bytes that a fit of SpectraWalk takes at the most, beside the program and the cube."""
-    most = RESOLUTIONS[-1]
-    return working_memory(n_pixels, n_bands, NEIGHBORS, most, most, windowed=False)
-
-
-def tree_time(n_pixels: int, n_bands: int) -> float:
+def ensemble_time(n_pixels: int, n_bands: int) -> float:
     """Seconds that a fit of SpectraWalk takes on two cores, to a factor of two."""
     return _ENSEMBLE_RUNS * run_time(n_pixels, n_bands, LARGEST_RADIUS)
 
@@ -235,25 +211,22 @@ def forced() -> Iterator[None]:
 
 
 def check_memory(
-    n_pixels: int,
-    n_bands: int,
-    n_neighbors: int = 100,
-    n_eigenpairs: int | str = "auto",
-    ensemble_clusters: int = 0,
-    *,
-    windowed: bool = True,
+    expected: Forecast, n_pixels: int, n_bands: int, *, n_neighbors: int | None = None
 ) -> None:
-    """Refuse a fit that the memory is too short for, before it starts."""
+    """Refuse a fit that the memory is too short for, before it starts.
+
+    `n_neighbors` is given if the user can choose it.
+    """
     if _forced.get() or os.environ.get("SPECTRAWALK_FORCE"):
         return
-    needed = working_memory(
-        n_pixels, n_bands, n_neighbors, n_eigenpairs, ensemble_clusters, windowed=windowed
-    )
     available = available_memory()
-    if needed > available:
+    if expected.memory > available:
+        size, advice = f"{n_pixels:,} pixels and {n_bands} bands", "drop bands"
+        if n_neighbors is not None:
+            size = f"{n_pixels:,} pixels, {n_bands} bands and n_neighbors={n_neighbors}"
+            advice = "drop bands, use fewer neighbours"
         raise MemoryShortageError(
-            f"the fit needs about {needed / 2**30:.1f} GiB of memory for {n_pixels:,} pixels, "
-            f"{n_bands} bands and n_neighbors={n_neighbors}, but only {available / 2**30:.1f} GiB "
-            "are free; crop the image, drop bands, use fewer neighbours, or start it all the same "
-            "inside forecast.forced()."
+            f"the fit needs about {expected.memory / 2**30:.1f} GiB of memory for {size}, but only "
+            f"{available / 2**30:.1f} GiB are free; crop the image, {advice}, or start it all the "
+            "same inside forecast.forced()."
         )

@@ -1,8 +1,7 @@
-"""Base class of SRDL, DLSS and DL: fit of one run or of an ensemble, relabelling, saving."""
+"""Base class of SRDL, DLSS and DL: fit, relabelling, saving."""
 
 from __future__ import annotations
 
-from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,11 +9,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spectrawalk.consensus.automatic import cluster_automatically
-from spectrawalk.consensus.ensemble import Settings
-from spectrawalk.consensus.features import keep_dark
-from spectrawalk.errors import ParameterError
-from spectrawalk.estimators.automatic import AutomaticMixin
 from spectrawalk.estimators.checks import (
     check_components,
     check_eigenpairs,
@@ -22,12 +16,12 @@ from spectrawalk.estimators.checks import (
     check_labelling,
     check_parameters,
 )
-from spectrawalk.estimators.forecast import check_memory, ensemble_clusters
+from spectrawalk.estimators.forecast import Forecast, check_memory, run_time, working_memory
 from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, reach_of
 from spectrawalk.estimators.presets import paper_settings
 from spectrawalk.estimators.saved import SavedMixin, unchanged_on_failure
-from spectrawalk.parameters import is_auto, is_automatic
-from spectrawalk.prepare.pixels import Grid, Pixels, take_input
+from spectrawalk.parameters import is_auto
+from spectrawalk.prepare.pixels import Grid, take_input
 from spectrawalk.prepare.scaling import Scaling, add_jitter, check_distinct
 from spectrawalk.progress import report
 from spectrawalk.scene import Scene
@@ -38,7 +32,7 @@ from spectrawalk.srdl.neighbors import EXACT_SEARCH, global_neighbors
 from spectrawalk.srdl.numbering import number_by_size
 
 
-class DiffusionLearner(AutomaticMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
+class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
     """Clustering by diffusion learning: the common part of SRDL, DLSS and DL."""
 
     _method: ClassVar[str]
@@ -64,11 +58,9 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, SavedMixin, ClusterMixin
         "_ranking",
         "_parent",
     )
-    _uses_space: ClassVar[bool] = True
-    """Whether the method uses the positions of the pixels."""
 
     # Values for the parameters that DL and DLSS do not have. SRDL overrides them.
-    radius: int | str | None = None
+    radius: int | None = None
     window: str = "square"
     consensus_radius: int = 0
     stage1: str = "most-frequent"
@@ -81,7 +73,7 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, SavedMixin, ClusterMixin
     sigma_factor: float
     symmetrize: str | None
     components: str
-    time: float | str
+    time: float
     n_eigenpairs: int | str
     density_neighbors: int
     density_bandwidth: float | str
@@ -91,13 +83,18 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, SavedMixin, ClusterMixin
     random_state: int | None
 
     # Fitted attributes.
+    labels_: NDArray[np.int32]
+    n_clusters_: int
     modes_: NDArray[np.intp]
+    mode_score_: NDArray[np.float64]
     density_bandwidth_: float
     eigenvalues_: NDArray[np.float64]
     n_components_: int
+    reach_: float
     exact_density_: bool
     wavelengths_: NDArray[np.float64] | None
     n_features_in_: int
+    _mask: NDArray[np.bool_]
     _ranking: NDArray[np.intp]
     _parent: NDArray[np.int64]
 
@@ -128,25 +125,19 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, SavedMixin, ClusterMixin
             check_enough_pixels(self.n_clusters, len(raw))
             check_eigenpairs(self.n_eigenpairs, len(raw))
             self._mask = grid.mask
-            self._check_memory(len(raw))
+            expected = self.forecast(*raw.shape, is_image=grid.is_image)
+            check_memory(expected, *raw.shape, n_neighbors=int(self.n_neighbors))
             scaling = Scaling.of(raw, self.normalize)
             spectra = scaling.apply(raw)
             check_distinct(spectra, self.normalize)
             self.wavelengths_ = X.wavelengths if isinstance(X, Scene) else None
             self.exact_density_ = len(raw) <= EXACT_SEARCH
-            for name in _OF_ENSEMBLE:  # of an earlier fit
-                self.__dict__.pop(name, None)
-            if is_automatic(self.radius, self.time):
-                scaled = keep_dark(spectra, raw) if self.normalize == "pixel" else spectra
-                del raw
-                self._fit_ensemble(scaled, spectra, grid, seed)
-            else:
-                del raw
-                self._fit_single(spectra, grid)
+            del raw
+            self._fit_run(spectra, grid)
             self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
         return self
 
-    def _fit_single(self, spectra: NDArray[np.float64], grid: Grid) -> None:
+    def _fit_run(self, spectra: NDArray[np.float64], grid: Grid) -> None:
         """Run the paper's algorithms once."""
         settings = self._graph_settings()
         k_p = int(self.density_neighbors)
@@ -180,43 +171,6 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, SavedMixin, ClusterMixin
         self.n_clusters_ = len(self.modes_)
         report("labels", 1, 1)
 
-    def _fit_ensemble(
-        self, scaled: NDArray[np.float64], spectra: NDArray[np.float64], grid: Grid, seed: int
-    ) -> None:
-        """Run the automatic mode on `scaled`; :meth:`predict` compares `spectra`."""
-        # DL uses spectra only, so its ensemble treats an image as a table.
-        space = grid if self._uses_space else Grid.of_table(len(scaled))
-        found = cluster_automatically(
-            Pixels(scaled, space),
-            None if is_auto(self.n_clusters) else int(self.n_clusters),
-            int(self.max_clusters),
-            self._ensemble_settings(grid),
-            seed,
-        )
-        self._keep_run(found.representative.ascent, grid)
-        self._keep_findings(found, spectra)
-
-    def _ensemble_settings(self, grid: Grid) -> Settings:
-        """Settings of the ensemble from the parameters.
-
-        A radius or time with its default value counts as not given.
-        """
-        radius = None if self._is_not_given("radius") or self.radius is None else int(self.radius)
-        return Settings(
-            windowed=self.radius is not None,
-            radius=None if radius is None else min(radius, max(grid.mask.shape)),
-            n_neighbors=int(self.n_neighbors),
-            time=None if self._is_not_given("time") else float(self.time),
-            n_eigenpairs=None if is_auto(self.n_eigenpairs) else int(self.n_eigenpairs),
-            density_neighbors=int(self.density_neighbors),
-            consensus=self._consensus(grid),
-        )
-
-    def _is_not_given(self, name: str) -> bool:
-        """Whether a parameter is "auto" or has its default value."""
-        value, parameters = getattr(self, name), signature(type(self)).parameters
-        return is_auto(value) or (name in parameters and value == parameters[name].default)
-
     def _keep_run(self, ascent: pipeline.Ascent, grid: Grid) -> None:
         """Keep the results of a run besides its labels, in the image's shape."""
         self.density_ = grid.to_image(ascent.density.p, np.nan)
@@ -246,11 +200,23 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, SavedMixin, ClusterMixin
         radius = grid.clip(int(self.consensus_radius))
         return Consensus(radius, self.stage1, self.open_parent, bool(self.own_vote))
 
-    def _check_memory(self, n: int) -> None:
-        ensemble = ensemble_clusters(self.get_params())
-        k = min(int(self.n_neighbors), n)
-        windowed = self._mask.ndim == 2 and self.radius is not None
-        check_memory(n, self.n_features_in_, k, self.n_eigenpairs, ensemble, windowed=windowed)
+    def forecast(self, n_pixels: int, n_bands: int, *, is_image: bool = True) -> Forecast:
+        """Memory and time that a fit is likely to take.
+
+        Parameters
+        ----------
+        n_pixels, n_bands : int
+            Valid pixels of an image, or rows of a table, and their bands.
+        is_image : bool
+            False for a table, which has no window.
+        """
+        check_parameters(self)
+        radius = int(self.radius) if self.radius is not None and is_image else None
+        k = min(int(self.n_neighbors), n_pixels)
+        return Forecast(
+            working_memory(n_pixels, n_bands, k, self.n_eigenpairs, windowed=radius is not None),
+            run_time(n_pixels, n_bands, radius),
+        )
 
     def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> NDArray[np.int32]:
         """Cluster an image and return its labels; see :meth:`fit`."""
@@ -268,11 +234,6 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, SavedMixin, ClusterMixin
         labels : ndarray of int32, in the image's shape
         """
         check_is_fitted(self)
-        if is_automatic(self.radius, self.time):
-            raise ParameterError(
-                "relabel needs a single run, and this model was fitted in automatic mode; fit "
-                f"again with n_clusters={n_clusters!r}."
-            )
         check_labelling(self, n_clusters)
         check_enough_pixels(n_clusters, len(self._ranking))
         labels, _ = self._label(n_clusters)
@@ -300,22 +261,8 @@ class DiffusionLearner(AutomaticMixin, PredictionMixin, SavedMixin, ClusterMixin
         return check_parameters(self)
 
     def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
-        arrays = super()._fitted_arrays()
-        return arrays | self._ensemble_arrays() | self._fitted_spectra.to_arrays()
+        return super()._fitted_arrays() | self._fitted_spectra.to_arrays()
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(arrays)
         self._fitted_spectra = FittedSpectra.from_arrays(arrays, self.reach_)
-        self._restore_ensemble(arrays)
-
-
-_OF_ENSEMBLE = (
-    "confidence_",
-    "verdict_",
-    "evidence_",
-    "warnings_",
-    "classes_",
-    "time_",
-    "_base_labels",
-    "_runs",
-)

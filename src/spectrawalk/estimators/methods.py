@@ -24,11 +24,10 @@ class SRDL(DiffusionLearner):
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters K. ``"auto"`` takes the K at which the sorted D_t has its largest drop
-        or, in automatic mode, the estimate of :mod:`spectrawalk.consensus.number`.
-    radius : int, None or "auto"
-        Half-width r of the spatial window, in pixels. None: no window, as in DLSS. ``"auto"``:
-        automatic mode (see Notes).
+        Number of clusters K. ``"auto"`` takes the K at which the sorted D_t has its largest
+        drop.
+    radius : int or None
+        Half-width r of the spatial window, in pixels. None: no window, as in DLSS.
     n_neighbors : int
         Number k of nearest neighbours of each pixel in the graph, without the pixel itself. A
         window with fewer pixels gives fewer neighbours.
@@ -39,8 +38,8 @@ class SRDL(DiffusionLearner):
     symmetrize : {"max", None}
         ``"max"``: two pixels are connected if either is a neighbour of the other. None: each pixel
         keeps its own edges only (a directed graph, as in the authors' code).
-    time : float or "auto"
-        Diffusion time t. ``"auto"``: automatic mode (see Notes).
+    time : float
+        Diffusion time t.
     n_eigenpairs : int or "auto"
         Number M of eigenpairs, including the trivial one. ``"auto"``: chosen from the decay of the
         eigenvalues.
@@ -56,8 +55,7 @@ class SRDL(DiffusionLearner):
     jitter : float
         Standard deviation of the noise that is added to the raw values; 0 for none.
     random_state : int or None
-        Seed of the jitter and, in automatic mode, of K-means. None is the same as 0. Without
-        jitter, a single run does not depend on it.
+        Seed of the jitter. None is the same as 0. Without jitter, labels do not depend on it.
     window : {"square", "disk"}
         Shape of the window in which neighbours are searched.
     components : {"bridge", "split"}
@@ -111,26 +109,6 @@ class SRDL(DiffusionLearner):
         Column names of the table, if it has them.
     wavelengths_ : ndarray of shape (bands,) or None
         Centre wavelengths in nanometres, if the input was a Scene that has them.
-    confidence_ : ndarray of float32, in the image's shape
-        Automatic mode only: confidence of each label, 0 to 1; NaN where masked.
-    verdict_ : str
-        Automatic mode only: the estimated number of clusters in words.
-    evidence_ : Evidence
-        Automatic mode only: the measures behind the estimated number of clusters.
-    warnings_ : list of str
-        Automatic mode only: what the labels are sensitive to, and which kind of run they come from.
-    time_ : float
-        Automatic mode only: diffusion time of the run whose coordinates are kept.
-    classes_ : ndarray of int or str
-        After ``refit_with`` only: the classes that ``labels_`` are indices into.
-
-    Notes
-    -----
-    If `radius` or `time` is ``"auto"``, the estimator runs in automatic mode: the labels are the
-    consensus of an ensemble of runs with different radii, times and feature sets, some of them
-    without a window (:mod:`spectrawalk.consensus`). In automatic mode, a radius or time with its
-    default value counts as not given. Another radius becomes the one around which the ensemble
-    varies.
 
     References
     ----------
@@ -152,11 +130,11 @@ class SRDL(DiffusionLearner):
     def __init__(
         self,
         n_clusters: int | str = "auto",
-        radius: int | str | None = 8,
+        radius: int | None = 8,
         n_neighbors: int = 100,
         sigma: float | str = 1.0,
         symmetrize: str | None = "max",
-        time: float | str = 30,
+        time: float = 30,
         n_eigenpairs: int | str = "auto",
         density_neighbors: int = 20,
         density_bandwidth: float | str = "auto",
@@ -204,8 +182,8 @@ class DLSS(DiffusionLearner):
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters K. ``"auto"`` takes the K at which the sorted D_t has its largest drop
-        or, in automatic mode, the estimate of :mod:`spectrawalk.consensus.number`.
+        Number of clusters K. ``"auto"`` takes the K at which the sorted D_t has its largest
+        drop.
     n_neighbors : int
         Number k of nearest neighbours of each pixel in the graph, without the pixel itself.
     sigma : float, "mean" or "self-tuning"
@@ -215,8 +193,8 @@ class DLSS(DiffusionLearner):
     symmetrize : {"max", None}
         ``"max"``: two pixels are connected if either is a neighbour of the other. None: each pixel
         keeps its own edges only (a directed graph, as in the authors' code).
-    time : float or "auto"
-        Diffusion time t. ``"auto"``: automatic mode (see Notes of :class:`SRDL`).
+    time : float
+        Diffusion time t.
     n_eigenpairs : int or "auto"
         Number M of eigenpairs, including the trivial one. ``"auto"``: chosen from the decay of the
         eigenvalues.
@@ -232,8 +210,7 @@ class DLSS(DiffusionLearner):
     jitter : float
         Standard deviation of the noise that is added to the raw values; 0 for none.
     random_state : int or None
-        Seed of the jitter and, in automatic mode, of K-means. None is the same as 0. Without
-        jitter, a single run does not depend on it.
+        Seed of the jitter. None is the same as 0. Without jitter, labels do not depend on it.
     components : {"bridge", "split"}
         Treatment of a graph with several connected components. ``"bridge"``: connect them by edges
         between their most similar pixels. ``"split"``: keep them separate; each gets an eigenvalue
@@ -263,8 +240,6 @@ class DLSS(DiffusionLearner):
         As in :class:`SRDL`.
     reach_, exact_density_, n_features_in_, feature_names_in_, wavelengths_
         As in :class:`SRDL`.
-    confidence_, verdict_, evidence_, warnings_, time_, classes_
-        Automatic mode only, as in :class:`SRDL`.
 
     Examples
     --------
@@ -284,7 +259,7 @@ class DLSS(DiffusionLearner):
         n_neighbors: int = 100,
         sigma: float | str = 1.0,
         symmetrize: str | None = "max",
-        time: float | str = 30,
+        time: float = 30,
         n_eigenpairs: int | str = "auto",
         density_neighbors: int = 20,
         density_bandwidth: float | str = "auto",
@@ -329,8 +304,8 @@ class DL(DiffusionLearner):
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters K. ``"auto"`` takes the K at which the sorted D_t has its largest drop
-        or, in automatic mode, the estimate of :mod:`spectrawalk.consensus.number`.
+        Number of clusters K. ``"auto"`` takes the K at which the sorted D_t has its largest
+        drop.
     n_neighbors : int
         Number k of nearest neighbours of each pixel in the graph, without the pixel itself.
     sigma : float, "mean" or "self-tuning"
@@ -340,8 +315,8 @@ class DL(DiffusionLearner):
     symmetrize : {"max", None}
         ``"max"``: two pixels are connected if either is a neighbour of the other. None: each pixel
         keeps its own edges only (a directed graph, as in the authors' code).
-    time : float or "auto"
-        Diffusion time t. ``"auto"``: automatic mode (see Notes of :class:`SRDL`).
+    time : float
+        Diffusion time t.
     n_eigenpairs : int or "auto"
         Number M of eigenpairs, including the trivial one. ``"auto"``: chosen from the decay of the
         eigenvalues.
@@ -355,8 +330,7 @@ class DL(DiffusionLearner):
     jitter : float
         Standard deviation of the noise that is added to the raw values; 0 for none.
     random_state : int or None
-        Seed of the jitter and, in automatic mode, of K-means. None is the same as 0. Without
-        jitter, a single run does not depend on it.
+        Seed of the jitter. None is the same as 0. Without jitter, labels do not depend on it.
     components : {"bridge", "split"}
         Treatment of a graph with several connected components. ``"bridge"``: connect them by edges
         between their most similar pixels. ``"split"``: keep them separate; each gets an eigenvalue
@@ -378,8 +352,6 @@ class DL(DiffusionLearner):
         As in :class:`SRDL`.
     reach_, exact_density_, n_features_in_, feature_names_in_, wavelengths_
         As in :class:`SRDL`.
-    confidence_, verdict_, evidence_, warnings_, time_, classes_
-        Automatic mode only, as in :class:`SRDL`.
 
     Examples
     --------
@@ -392,7 +364,6 @@ class DL(DiffusionLearner):
     """
 
     _method = "DL"
-    _uses_space = False
 
     def __init__(
         self,
@@ -400,7 +371,7 @@ class DL(DiffusionLearner):
         n_neighbors: int = 100,
         sigma: float | str = 1.0,
         symmetrize: str | None = "max",
-        time: float | str = 30,
+        time: float = 30,
         n_eigenpairs: int | str = "auto",
         density_neighbors: int = 20,
         density_bandwidth: float | str = "auto",

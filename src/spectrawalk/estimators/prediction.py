@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectrawalk import progress
 from spectrawalk.estimators.catalogue import Catalogue, Lookup, lengths
 from spectrawalk.prepare.pixels import take_input
+from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.prepare.scaling import Scaling, power_of_two
 
 REACH_PERCENTILE = 99
@@ -19,6 +20,9 @@ REACH_PERCENTILE = 99
 
 _REACH_SAMPLE = 4_000_000
 """Neighbour distances that enter the percentile; of more, those of evenly spaced pixels."""
+
+_SAMPLED_PIXELS = 2_000
+"""Pixels whose distances to their neighbours :func:`neighbor_reach` computes."""
 
 _ROWS = 10_000
 """Spectra that are rounded at a time."""
@@ -47,6 +51,29 @@ def reach_of(d2: NDArray[np.float64]) -> float:
     sample = d2[::step]
     sample = sample[np.isfinite(sample)]
     return float(np.sqrt(np.percentile(sample, REACH_PERCENTILE))) if sample.size else 0.0
+
+
+def neighbor_reach(spectra: NDArray[np.float64], neighbors: NDArray[np.int32]) -> float:
+    """Distance between spectra that 99 % of the neighbours in a graph do not exceed.
+
+    Parameters
+    ----------
+    spectra : ndarray of shape (n, bands)
+    neighbors : ndarray of int, shape (n, k)
+        Neighbours of each pixel; -1 where there are fewer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> neighbor_reach(np.array([[0.0], [3.0]]), np.array([[1, -1], [0, -1]]))
+    3.0
+    """
+    sample = draw_pixels(len(spectra), _SAMPLED_PIXELS)
+    d2 = np.full((len(sample), neighbors.shape[1]), np.inf)
+    for row, pixel in enumerate(sample):
+        near = neighbors[pixel][neighbors[pixel] >= 0]
+        d2[row, : len(near)] = np.square(spectra[near] - spectra[pixel]).sum(axis=1)
+    return reach_of(d2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,12 @@ from spectrawalk.consensus.confidence import overlap_margin
 from spectrawalk.consensus.detail import default_detail, measured_detail
 from spectrawalk.consensus.features import keep_dark
 from spectrawalk.consensus.levels import Level, in_words, supported_levels, supported_number
-from spectrawalk.consensus.resolutions import NEIGHBORS, RESOLUTIONS, base_clusterings
+from spectrawalk.consensus.resolutions import base_clusterings
 from spectrawalk.consensus.tree import ClusterTree, cluster_tree
 from spectrawalk.errors import ParameterError
-from spectrawalk.estimators.automatic import neighbor_reach
 from spectrawalk.estimators.checks import check_enough_pixels
-from spectrawalk.estimators.forecast import check_memory
-from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin
+from spectrawalk.estimators.forecast import Forecast, check_memory, ensemble_memory, ensemble_time
+from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, neighbor_reach
 from spectrawalk.estimators.queries import QueryMixin
 from spectrawalk.estimators.saved import SavedMixin, unchanged_on_failure
 from spectrawalk.parameters import check_integer, check_seed, is_auto, shown
@@ -150,8 +149,7 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
             grid, raw = pixels.grid, pixels.spectra
             del pixels
             check_enough_pixels(self.n_clusters, len(raw))
-            most = RESOLUTIONS[-1]
-            check_memory(len(raw), raw.shape[1], NEIGHBORS, most, most, windowed=False)
+            check_memory(self.forecast(*raw.shape), *raw.shape)
             self._mask = grid.mask
             self.wavelengths_ = X.wavelengths if isinstance(X, Scene) else None
             self.measured_detail_ = measured_detail(raw, grid.mask)
@@ -177,6 +175,11 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
     def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> NDArray[np.int32]:
         """Cluster an image and return its labels; see :meth:`fit`."""
         return self.fit(X, mask=mask).labels_
+
+    def forecast(self, n_pixels: int, n_bands: int) -> Forecast:
+        """Memory and time that a fit is likely to take."""
+        self._check_parameters()
+        return Forecast(ensemble_memory(n_pixels, n_bands), ensemble_time(n_pixels, n_bands))
 
     def cut(self, n_clusters: int) -> NDArray[np.int32]:
         """Labels for another number of clusters, from the same tree.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Arrays = dict[str, NDArray[Any]]
 
 LONGEST_TEXT = 64 * 2**20
-"""Bytes of an array of text; the findings of an automatic run take some kilobytes."""
+"""Bytes of an array of text; the names of the columns take some kilobytes."""
 
 
 class Declared(Protocol):
@@ -69,11 +69,6 @@ _OPTIONAL = {
     "wavelengths_": ("f8", "B"),
     "feature_names_in_": ("U", "B"),
 }
-_OF_ENSEMBLE = {  # what the automatic mode adds to a run
-    "confidence_": ("f4", "image"),
-    "_runs": ("i2", "R n"),
-    "_findings": ("U", ""),
-}
 
 
 def _of_answers(arrays: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,7 +81,7 @@ def _layout(arrays: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Needed and optional arrays of the kind of model that these are of."""
     if "_tree_leaf" in arrays:
         return _OF_ALL | _OF_TREE, _OPTIONAL | _of_answers(arrays)
-    return _OF_ALL | _OF_RUN, _OPTIONAL | _OF_ENSEMBLE
+    return _OF_ALL | _OF_RUN, _OPTIONAL
 
 
 class DamageError(Exception):
@@ -113,7 +108,6 @@ def check_arrays(arrays: Arrays) -> Arrays:
     else:
         _check_order(arrays)
         _check_modes(arrays)
-        _check_ensemble(arrays)
     return arrays
 
 
@@ -273,15 +267,3 @@ def _check_tree(arrays: Arrays) -> None:
     else:
         _require(arrays["n_clusters_"] <= n_leaves, "n_clusters_", "is more than there are leaves")
     _require((arrays["detail_"] >= 0) & (arrays["detail_"] <= 1), "detail_", "is not in 0..1")
-
-
-def _check_ensemble(arrays: Arrays) -> None:
-    """Check what the automatic mode adds: all of it, or nothing."""
-    names = set(_OF_ENSEMBLE)
-    present = names & set(arrays)
-    if not present:
-        return
-    if present != names:
-        raise DamageError(f"it lacks {', '.join(sorted(names - present))}")
-    _require(arrays["_runs"] >= 0, "_runs", "holds labels below 0")
-    _require(len(arrays["_runs"]) > 0, "_runs", "is empty")

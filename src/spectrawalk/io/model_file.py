@@ -25,7 +25,7 @@ from spectrawalk.io.model_checks import (
     check_text,
 )
 from spectrawalk.io.numpy_file import ArrayDamageError, declared_array
-from spectrawalk.parameters import shown
+from spectrawalk.parameters import asks_for_automatic_mode, shown
 
 MODEL_FORMAT = 2
 """Raised when a file of the new kind could not be read by older code."""
@@ -179,6 +179,11 @@ def _read_header(header: Any, path: Path) -> tuple[str, dict[str, Any]]:
         raise DamageError(f"it names no class but {shown(kind)}")
     if not isinstance(parameters, dict):
         raise DamageError(f"its parameters are {shown(parameters)}")
+    if asks_for_automatic_mode(parameters):
+        raise FileError(
+            f"'{path}' holds a model of the automatic mode, which spectrawalk no longer has; fit "
+            "and save a SpectraWalk model instead."
+        )
     return kind, parameters
 
 

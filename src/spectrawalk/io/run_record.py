@@ -16,7 +16,7 @@ import numpy as np
 
 from spectrawalk import __version__
 from spectrawalk.errors import FileError
-from spectrawalk.results.model import EnsembleModel, TreeModel
+from spectrawalk.results.model import TreeModel
 from spectrawalk.results.result import Result
 from spectrawalk.scene import Scene
 
@@ -153,12 +153,10 @@ def outcome(result: Result) -> dict[str, Any]:
             "warnings": result.doubts,
             "scores": scores,
         }
-    ensemble = model if isinstance(model, EnsembleModel) else None
     return found | {
         "n_eigenpairs": len(model.eigenvalues_),
         "graph_components": model.n_components_,
         "exact_density": bool(model.exact_density_),
-        "verdict": None if ensemble is None else ensemble.verdict_,
         "number_of_clusters": result.choice,
         "warnings": result.doubts,
         "scores": scores,

@@ -37,11 +37,6 @@ class Grid:
 
     mask: NDArray[np.bool_]
 
-    @classmethod
-    def of_table(cls, n: int) -> Grid:
-        """Grid of a table with n rows."""
-        return cls(np.ones(n, dtype=bool))
-
     @property
     def is_image(self) -> bool:
         """Whether the pixels are from an image, not from a table."""

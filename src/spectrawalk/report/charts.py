@@ -12,7 +12,7 @@ from spectrawalk.report.figures import figure_and_patch
 from spectrawalk.report.number_curves import draw_number_curve, draw_tree
 from spectrawalk.report.spectra_plot import draw_spectra
 from spectrawalk.results.confidence import Reliability
-from spectrawalk.results.model import EnsembleModel, FittedModel, TreeModel
+from spectrawalk.results.model import FittedModel, TreeModel
 from spectrawalk.results.palette import cluster_colors
 from spectrawalk.results.result import Result
 
@@ -58,7 +58,7 @@ def eigenvalue_chart(model: FittedModel) -> str:
 
     def draw(ax: Axes) -> None:
         values = np.abs(model.eigenvalues_)
-        time = model.time_ if isinstance(model, EnsembleModel) else float(model.time)
+        time = float(model.time)
         numbers = np.arange(1, len(values) + 1)
         ax.plot(numbers, values, "o-", color="#0072b2", ms=4, lw=1, label=r"$\lambda$")
         ax.plot(

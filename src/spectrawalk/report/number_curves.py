@@ -1,4 +1,4 @@
-"""What speaks for the number of clusters, as a picture: D_t, or the automatic mode's evidence."""
+"""What speaks for the number of clusters, as a picture: D_t, or the heights of the tree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.results.model import EnsembleModel, FittedModel, TreeModel
+from spectrawalk.results.model import FittedModel, TreeModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,11 +18,9 @@ SHOWN = 30
 
 
 def draw_number_curve(ax: Axes, model: FittedModel | TreeModel, colors: NDArray[np.uint8]) -> None:
-    """Draw what speaks for the number of clusters: heights of the tree, evidence, or D_t."""
+    """Draw what speaks for the number of clusters: heights of the tree, or D_t."""
     if isinstance(model, TreeModel):
         draw_heights(ax, model)
-    elif isinstance(model, EnsembleModel):
-        draw_evidence(ax, model)
     else:
         draw_mode_curve(ax, model, colors)
 
@@ -73,27 +71,6 @@ def draw_tree(ax: Axes, model: TreeModel, colors: NDArray[np.uint8]) -> None:
     ax.set_ylabel("share of runs that separate", fontsize=9)
     ax.tick_params(labelsize=8)
     ax.set_ylim(0, 1.05)
-
-
-def draw_evidence(ax: Axes, model: EnsembleModel) -> None:
-    """Draw the support for each number of clusters, and the agreement of feature sets in it."""
-    evidence = model.evidence_
-    numbers = list(evidence.stability)
-    support = np.array(list(evidence.support.values()))
-    if evidence.gaps and support.max() > 0:  # not where there is no clear structure
-        ax.bar(numbers, support / support.max(), 0.6, color="#c6d8e8", label="support, best = 1")
-    agreed = list(evidence.stability.values())
-    ax.plot(numbers, agreed, "o-", color="#0072b2", ms=4, lw=1, label="agreement of feature sets")
-    K = model.n_clusters_
-    how = "found" if model.n_clusters == "auto" else "asked for"
-    ax.vlines(K, 0, 1.1, color="0.3", lw=0.8, ls="--", label=f"K = {K}, {how}")
-    ax.set_ylim(min([0.0, *agreed]) - 0.04, 1.4)  # room for the legend
-    ax.set_yticks(np.linspace(0, 1, 6))
-    ax.set_title("Evidence for the number of clusters", fontsize=10)
-    ax.set_xlabel("number of clusters", fontsize=9)
-    ax.set_ylabel("adjusted Rand index; support", fontsize=9)
-    ax.tick_params(labelsize=8)
-    ax.legend(fontsize=8, frameon=False, loc="upper center", ncols=3, columnspacing=1)
 
 
 def draw_mode_curve(ax: Axes, model: FittedModel, colors: NDArray[np.uint8]) -> None:

@@ -38,16 +38,12 @@ def describe_settings(model: Model | TreeSettings) -> str:
     >>> describe_settings(DL())  # doctest: +ELLIPSIS
     'DL: auto clusters, 100 neighbours, sigma 1, symmetric graph, auto eigenpairs, time 30, ...'
     """
-    from spectrawalk.parameters import is_automatic
     from spectrawalk.results.model import TreeSettings
 
     if isinstance(model, TreeSettings):
         return _describe_tree(model)
     n_pairs = len(model.eigenvalues_) if hasattr(model, "eigenvalues_") else None
     parts = [_chosen(model.n_clusters, getattr(model, "n_clusters_", None), "cluster")]
-    if is_automatic(model.radius, model.time):
-        parts += ["automatic mode: consensus of an ensemble of runs", _SCALING[model.normalize]]
-        return f"{type(model).__name__}: {', '.join(parts)}"
     if model.radius is not None:
         parts.append(f"window radius {model.radius}")
     parts += [

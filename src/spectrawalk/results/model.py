@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,12 +14,12 @@ class Model(Protocol):
 
     n_clusters: int | str
     max_clusters: int
-    radius: int | str | None
+    radius: int | None
     n_neighbors: int
     sigma: float | str
     symmetrize: str | None
     components: str
-    time: float | str
+    time: float
     n_eigenpairs: int | str
     consensus_radius: int
     normalize: str | None
@@ -76,30 +75,3 @@ class TreeModel(TreeSettings, Protocol):
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file."""
-
-
-class Support(Protocol):
-    """Evidence for each number of clusters."""
-
-    @property
-    def stability(self) -> Mapping[int, float]:
-        """Agreement of feature sets on as many clusters."""
-
-    @property
-    def gaps(self) -> Mapping[int, float]:
-        """Eigengap of as many clusters; empty where there is no clear structure."""
-
-    @property
-    def support(self) -> Mapping[int, float]:
-        """Both in one number."""
-
-
-@runtime_checkable
-class EnsembleModel(FittedModel, Protocol):
-    """What the automatic mode leaves behind besides."""
-
-    confidence_: NDArray[np.float32]
-    verdict_: str
-    evidence_: Any
-    warnings_: list[str]
-    time_: float

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.results.captions import count
-from spectrawalk.results.model import EnsembleModel, FittedModel, TreeModel
+from spectrawalk.results.model import FittedModel, TreeModel
 from spectrawalk.srdl.modes import find_modes
 
 _CLEAR = 1.5  # a drop this many times the next one speaks for itself
@@ -15,14 +15,12 @@ _VERY_FEW = 5  # pixels in a cluster
 
 
 def explain_choice(model: FittedModel | TreeModel) -> str:
-    """Say how the number of clusters was found; nothing if it was given.
+    """Say how the number of clusters was found, or which numbers the runs of SpectraWalk support.
 
-    The automatic mode has a verdict of its own, which does not come from D_t, in either case.
+    Nothing for a single run with a given number.
     """
     if isinstance(model, TreeModel):
         return f"number of clusters, by agreement of the runs: {model.verdict_}"
-    if isinstance(model, EnsembleModel):
-        return f"number of clusters, by agreement of feature sets and eigengap: {model.verdict_}"
     if model.n_clusters != "auto":
         return ""
     scores = model.mode_score_[np.isfinite(model.mode_score_)]
@@ -86,7 +84,7 @@ def find_doubts(model: FittedModel | TreeModel, sizes: NDArray[np.intp]) -> list
         )
     if not model.exact_density_:
         doubts.append("the density is approximate because the scene is large; labels hardly change")
-    return doubts + (model.warnings_ if isinstance(model, EnsembleModel) else [])
+    return doubts
 
 
 def _named(model: FittedModel | TreeModel) -> str:
@@ -94,8 +92,6 @@ def _named(model: FittedModel | TreeModel) -> str:
     number = f"n_clusters={model.n_clusters_}"
     if isinstance(model, TreeModel):
         return f"detail={model.detail_:.2f} and {number}"
-    if model.radius == "auto":
-        return number
     if model.radius is None:
         return f"n_neighbors={model.n_neighbors} and {number}"
     return f"radius={model.radius} and {number}"

@@ -12,7 +12,7 @@ from spectrawalk.results.captions import describe_settings
 from spectrawalk.results.cluster_map import ClusterMap, map_of, to_map_grid
 from spectrawalk.results.components import first_component
 from spectrawalk.results.confidence import confidence_image
-from spectrawalk.results.model import EnsembleModel, FittedModel, TreeModel
+from spectrawalk.results.model import FittedModel, TreeModel
 from spectrawalk.results.remarks import explain_choice, find_doubts
 from spectrawalk.results.scores import Scores, score
 from spectrawalk.results.spectra import ClusterSpectrum, cluster_spectra
@@ -111,12 +111,12 @@ class Result:
     def confidence(self) -> NDArray[np.floating]:
         """Confidence of each label, 0 to 1, shape (rows, cols); NaN where there is none.
 
-        Of a single run the margin between the two nearest modes, of an ensemble the agreement of
+        Of a single run the margin between the two nearest modes, of SpectraWalk the agreement of
         its runs, of a prediction the margin between the two nearest clusters.
         """
         if self.predicted_confidence is not None:
             return self.predicted_confidence
-        if isinstance(self.model, (EnsembleModel, TreeModel)):
+        if isinstance(self.model, TreeModel):
             return self.model.confidence_
         return confidence_image(self.model.coordinates_, self.model.modes_)
 
@@ -125,7 +125,7 @@ class Result:
         """What the confidence is, in a few words."""
         if self.predicted:
             return "margin between the two nearest clusters of the fit"
-        if isinstance(self.model, (EnsembleModel, TreeModel)):
+        if isinstance(self.model, TreeModel):
             return "agreement of the runs"
         return "margin between the two nearest modes"
 
