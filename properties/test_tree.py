@@ -7,6 +7,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
 
 from spectrawalk.consensus.tree import cluster_tree, merge_order
+from spectrawalk.results.cluster_map import ClusterMap
 
 labels = st.integers(2, 40).flatmap(
     lambda n: arrays(np.uint8, st.tuples(st.integers(1, 6), st.just(n)), elements=st.integers(0, 4))
@@ -27,6 +28,22 @@ def test_cuts_are_nested(runs):
         assert np.unique(fine).tolist() == list(range(k + 1))
         assert (fine[coarse != fine] == k).all()
         assert len(np.unique(coarse[coarse != fine])) == 1
+
+
+@given(labels)
+@settings(deadline=None)
+def test_a_split_gives_only_its_smaller_part_a_new_colour(runs):
+    tree, _ = tree_of(runs)
+
+    def painted(k):
+        labels = tree.cut(k)[np.newaxis]
+        return ClusterMap(labels, k).colors[labels][0]
+
+    for k in range(1, tree.n_leaves):
+        coarse, fine = tree.cut(k), tree.cut(k + 1)
+        new = (painted(k) != painted(k + 1)).any(axis=1)
+        assert (new == (fine == k)).all()
+        assert 2 * new.sum() <= (coarse == tree.parent[k]).sum()
 
 
 @given(labels)

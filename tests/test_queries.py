@@ -97,6 +97,9 @@ def test_names_come_back_from_a_file(model, tmp_path):
     np.testing.assert_array_equal(loaded.labels_, model.labels_)
     assert np.array_equal(loaded.query(9), model.query(9))
     np.testing.assert_array_equal(loaded.predict(SCENE), model.predict(SCENE))
+    assert loaded.verdict_ == model.verdict_
+    assert "is shown" not in loaded.verdict_
+    assert not hasattr(loaded.at(3), "classes_")
     loaded.fit(SCENE)
     assert not hasattr(loaded, "classes_")
 

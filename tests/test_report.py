@@ -1,19 +1,28 @@
 """The report: complete, escaped, offline, and alive in a browser."""
 
+import base64
 import re
 from html.parser import HTMLParser
+from io import BytesIO
+from types import SimpleNamespace
 
 import numpy as np
+import pytest
 import rasterio
 from other_programs import CHROMIUM, needs_chromium
+from PIL import Image
 
-from spectrawalk import SRDL, Scene
+from spectrawalk import SRDL, Scene, SpectraWalk
+from spectrawalk.consensus.levels import Level
 from spectrawalk.datasets import make_scene
 from spectrawalk.prepare.bands import prepare_scene
 from spectrawalk.report.charts import number_chart
+from spectrawalk.report.levels import MOST, level_maps, level_numbers
 from spectrawalk.report.page import report_html
 from spectrawalk.report.pictures import thinning
+from spectrawalk.results.captions import describe_detail
 from spectrawalk.results.confidence import confidence_image
+from spectrawalk.results.palette import NO_DATA, cluster_colors
 from spectrawalk.results.result import Result
 from spectrawalk.scene import Orthorectification
 
@@ -130,6 +139,95 @@ def test_a_large_map_is_thinned_out_and_says_so():
     scene = Scene(scene.cube, scene.mask, orthorectify=lookup)
     words, _ = read(page_of(scene, model))
     assert "Shown: one of 3 rows and columns" in words
+
+
+@pytest.fixture(scope="module")
+def tree():
+    """A scene with a masked corner, and its clusters at several levels."""
+    made = make_scene(shape=(40, 30), n_bands=20, n_classes=4, region_size=14, random_state=3)
+    mask = np.ones((40, 30), dtype=bool)
+    mask[:4, :5] = False
+    scene = Scene(made.cube, mask)
+    return scene, SpectraWalk().fit(scene)
+
+
+def pixels(picture):
+    content = base64.b64decode(picture["address"].partition(",")[2])
+    return np.asarray(Image.open(BytesIO(content)).convert("RGB"))
+
+
+def test_the_levels_of_a_tree_are_small_maps_in_the_same_colours(tree):
+    scene, model = tree
+    assert len(model.levels_) >= 2
+    for number in (model.n_clusters_, 9):
+        pictures = level_maps(Result.of_fit(scene, model.at(number)))["pictures"]
+        expected = sorted({number, *(level.n_clusters for level in model.levels_)})
+        assert [each["name"] for each in pictures] == [f"{k} clusters" for k in expected]
+        assert [each["shown"] for each in pictures] == [k == number for k in expected]
+        for k, picture in zip(expected, pictures, strict=True):
+            labels, colors = model.cut(k), cluster_colors(64)
+            assert (pixels(picture)[scene.mask] == colors[labels[scene.mask]]).all()
+            assert (pixels(picture)[~scene.mask] == NO_DATA).all()
+
+
+def test_the_page_of_a_tree_tells_levels_and_detail(tree):
+    scene, model = tree
+    page = page_of(scene, model.at(9))
+    words, addresses = read(page)
+    assert "9 clusters , shown" in words
+    assert page.count('<figure class="shown">') == 1
+    assert "A cluster keeps its number and colour as long as it is not split." in words
+    detail = describe_detail(model)
+    assert detail[1:] + "." in words
+    assert f"{100 * model.measured_detail_:.1f} % of the spectral variation" in detail
+    levels = {9, *(level.n_clusters for level in model.levels_)}
+    assert sum(each.startswith("data:image/png") for each in addresses) == 4 + len(levels)
+
+
+def test_pages_without_several_levels_have_no_small_maps(tree):
+    scene, model = tree
+    assert level_maps(Result.of_fit(*clustered())) is None
+    noise = Scene(np.random.default_rng(0).normal(1, 0.1, size=(20, 20, 12)))
+    found = SpectraWalk().fit(noise)
+    assert level_maps(Result.of_fit(noise, found)) is None
+    assert 'class="levels"' not in page_of(noise, found)
+    labels, confidence = model.predict_with_confidence(scene)
+    predicted = Result.of_prediction(scene, model, labels, confidence)
+    assert level_maps(predicted) is None
+    assert 'class="levels"' not in report_html(predicted, {}).decode("utf-8")
+
+
+@pytest.mark.parametrize("shown", [1, 2, 12, 30])
+def test_of_many_levels_those_are_drawn_that_stand_out(shown):
+    lifetimes = {2: 0.05, 3: 0.06, 4: 0.3, 6: 0.07, 8: 0.2, 9: 0.08, 11: 0.09, 12: 0.01}
+    levels = [Level(*each) for each in lifetimes.items()]
+    numbers = level_numbers(SimpleNamespace(levels_=levels, n_clusters_=shown))
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) == MOST
+    assert {shown, 2, 4, 8, 12} <= set(numbers)
+
+
+@pytest.mark.parametrize(
+    ("detail", "used", "told"),
+    [
+        ("auto", 0.1, "detail 0.10, from the image: 12.0 % of the spectral variation lies between"),
+        ("materials", 1.0, "detail 1.00, as asked for: 12.0 % .* by its own spectrum"),
+        (0.5, 0.5, "as asked for: .* on smoothed images and on single pixels count about alike"),
+    ],
+)
+def test_the_detail_is_told_in_words(detail, used, told):
+    model = SimpleNamespace(detail=detail, detail_=used, measured_detail_=0.12)
+    assert re.search(told, describe_detail(model))
+
+
+def test_small_maps_of_a_large_scene_are_thinned_out(tree):
+    scene, model = tree
+    lookup = Orthorectification(
+        np.arange(1000, dtype=np.int32)[:, None] % 40, np.zeros((1000, 1), dtype=np.int32)
+    )
+    found = level_maps(Result.of_fit(Scene(scene.cube, scene.mask, orthorectify=lookup), model))
+    assert found["step"] == 3
+    assert pixels(found["pictures"][0]).shape == (334, 1, 3)
 
 
 @needs_chromium

@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 import spectrawalk
-from spectrawalk import DLSS, SpectraWalk, score, threads
+from spectrawalk import DLSS, Result, SpectraWalk, score, threads
 from spectrawalk.datasets import make_scene
-from spectrawalk.errors import FileError, ParameterError, SpectrawalkError
+from spectrawalk.errors import DataError, FileError, ParameterError, SpectrawalkError
 from spectrawalk.results.confidence import reliability
 
 FIELDS = make_scene((40, 40), n_bands=30, n_classes=4, region_size=20, mixing=0.3, random_state=3)
@@ -268,14 +268,116 @@ DAMAGE = {
 }
 
 
+OF_TREE_FILE = {
+    "a band less": (changed("wavelengths_", lambda a: a[1:]), "n_features_in_ is not"),
+    "no bands": (changed("n_features_in_", lambda a: 0 * a), "n_features_in_ is not"),
+    "a part of the spectra": (
+        lambda header, arrays: arrays.update(spectra_unit=np.array(1.0)),
+        "lacks scaling, scaling_length, scaling_peak, spectra, spectra_centre",
+    ),
+    "a number of another tree": (
+        lambda header, arrays: header["parameters"].update(n_clusters=0),
+        "n_clusters=0",
+    ),
+}
+
+
+def load_damaged(file, change, folder):
+    with np.load(file) as saved:
+        arrays = {each: saved[each] for each in saved.files}
+    header = json.loads(str(arrays.pop("spectrawalk_model")))
+    change(header, arrays)
+    np.savez(folder / "bad.npz", spectrawalk_model=np.array(json.dumps(header)), **arrays)
+    spectrawalk.load(folder / "bad.npz")
+
+
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_file_is_told_in_one_sentence(name, model, tmp_path):
     change, told = DAMAGE[name]
     model.save(tmp_path / "model.npz")
-    with np.load(tmp_path / "model.npz") as file:
-        arrays = {each: file[each] for each in file.files}
-    header = json.loads(str(arrays.pop("spectrawalk_model")))
-    change(header, arrays)
-    np.savez(tmp_path / "bad.npz", spectrawalk_model=np.array(json.dumps(header)), **arrays)
     with pytest.raises(FileError, match=told):
+        load_damaged(tmp_path / "model.npz", change, tmp_path)
+
+
+@pytest.mark.parametrize("name", DAMAGE | OF_TREE_FILE)
+def test_a_damaged_tree_is_told_in_one_sentence(name, model, tmp_path):
+    change, told = (DAMAGE | OF_TREE_FILE)[name]
+    model.save_tree(tmp_path / "tree.npz")
+    with pytest.raises(FileError, match=told) as caught:
+        load_damaged(tmp_path / "tree.npz", change, tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_byte_of_a_tree_may_be_damaged(model, tmp_path):
+    model.save_tree(tmp_path / "tree.npz")
+    whole = (tmp_path / "tree.npz").read_bytes()
+    random = np.random.default_rng(0)
+    told = []
+    for place in random.integers(len(whole), size=100):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(random.integers(8))
+        (tmp_path / "bad.npz").write_bytes(damaged)
+        try:
+            spectrawalk.load(tmp_path / "bad.npz")
+        except SpectrawalkError as error:
+            told.append(str(error))
+    assert not any("\n" in each for each in told)
+    assert len(told) > 80  # the checksums of the archive find most
+    (tmp_path / "bad.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FileError, match=r"cut short"):
         spectrawalk.load(tmp_path / "bad.npz")
+
+
+def test_a_tree_in_a_file_can_be_cut_but_not_predict(model, tmp_path):
+    model.save(tmp_path / "model.npz")
+    model.save_tree(tmp_path / "tree.npz")
+    assert (tmp_path / "tree.npz").stat().st_size < (tmp_path / "model.npz").stat().st_size / 4
+    loaded = spectrawalk.load(tmp_path / "tree.npz")
+    assert loaded.verdict_ == model.verdict_
+    for k in (1, 4, 9, 64):
+        np.testing.assert_array_equal(loaded.cut(k), model.cut(k))
+        np.testing.assert_array_equal(loaded.confidence(k), model.confidence(k))
+    for predict in (loaded.predict, loaded.predict_with_confidence):
+        with pytest.raises(DataError, match=r"cannot predict; .* with `model.save`"):
+            predict(FIELDS)
+    loaded.at(9).save(tmp_path / "again.npz")
+    np.testing.assert_array_equal(spectrawalk.load(tmp_path / "again.npz").labels_, model.cut(9))
+    assert model._fitted_spectra is not None
+
+
+def test_a_table_without_wavelengths_has_a_tree_file_too(tmp_path):
+    table = np.random.default_rng(0).random((60, 4))
+    model = SpectraWalk(3).fit(table)
+    model.save_tree(tmp_path / "tree.npz")
+    np.testing.assert_array_equal(spectrawalk.load(tmp_path / "tree.npz").cut(5), model.cut(5))
+
+
+@pytest.mark.parametrize("k", [1, 3, 9, "auto"])
+def test_a_model_can_show_another_cut(k, model):
+    before = dict(vars(model))
+    shown = model.at(k)
+    number = 4 if k == "auto" else k
+    assert (shown.n_clusters, shown.n_clusters_) == (k, number)
+    np.testing.assert_array_equal(shown.labels_, model.cut(number))
+    np.testing.assert_array_equal(shown.confidence_, model.confidence(number))
+    assert shown.verdict_.endswith(f"{number} is shown") or number == 4
+    assert shown.verdict_.partition(";")[0] == model.verdict_.partition(";")[0]
+    assert shown.predict(FIELDS).max() == number - 1
+    assert vars(model) == before
+    fitted = SpectraWalk(k).fit(FIELDS)
+    np.testing.assert_array_equal(shown.labels_, fitted.labels_)
+    assert shown.verdict_ == fitted.verdict_
+
+
+@pytest.mark.parametrize("k", [0, 65, "many", 2.5])
+def test_a_model_shows_only_cuts_of_its_tree(k, model):
+    with pytest.raises(ParameterError, match=r"n_clusters="):
+        model.at(k)
+
+
+def test_result_and_record_are_those_of_the_cut(model):
+    result = Result.of_fit(FIELDS, model.at(9))
+    assert (result.n_clusters, len(result.spectra), len(result.sizes)) == (9, 9, 9)
+    np.testing.assert_array_equal(result.confidence, model.confidence(9))
+    assert result.settings.startswith("SpectraWalk: 9 clusters, detail")
+    assert result.choice.endswith("; 9 is shown")

@@ -12,6 +12,7 @@ from spectrawalk.cli.benchmark import benchmark
 from spectrawalk.cli.cluster import cluster
 from spectrawalk.cli.console import OneLineErrors
 from spectrawalk.cli.convert import convert
+from spectrawalk.cli.cut import cut
 from spectrawalk.cli.demo import demo
 from spectrawalk.cli.inspect import inspect
 from spectrawalk.cli.predict import predict
@@ -40,6 +41,7 @@ def main(context: click.Context) -> None:
 main.add_command(demo)
 main.add_command(inspect)
 main.add_command(cluster)
+main.add_command(cut)
 main.add_command(predict)
 main.add_command(score)
 main.add_command(convert)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spectrawalk.cli.console import StageClock, quiet_option, results_console, say, watch
-from spectrawalk.cli.naming import naming_options
+from spectrawalk.cli.naming import naming, naming_options
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.scene_options import pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest
@@ -68,6 +68,7 @@ def predict(
     """
     with (
         naming_options(context.command),
+        naming(**{"model.save": "--save-model of `spectrawalk cluster`"}),
         output_folder(folder, RESULTS, overwrite=overwrite),
     ):
         request = SceneRequest.from_options(source, options)

@@ -129,7 +129,8 @@ def describe_time(console: Console, clocks: Mapping[str, StageClock]) -> None:
     for method, clock in clocks.items():
         stages = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in clock.seconds.items())
         compiled = "; this first run also compiled the kernels" * clock.compiled
-        say(console, f"time of {method}: {clock.total:.1f} s ({stages}{compiled})")
+        details = f" ({stages}{compiled})" if stages else ""  # a cut has no stages
+        say(console, f"time of {method}: {clock.total:.1f} s{details}")
 
 
 def describe_files(

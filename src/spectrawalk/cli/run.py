@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -72,13 +72,14 @@ class Run:
     ) -> None:
         """Read the scene and print what would be done with it; see :meth:`carry_out`."""
         from spectrawalk.cli import report
+        from spectrawalk.report.file_names import TREE
         from spectrawalk.report.run_folder import run_files
 
         estimator = self.estimator()
         with watch("reading", quiet=quiet):
             scene, _ = self.load()
         forecast = report.forecast(scene, estimator)
-        files = run_files(extras)
+        files = run_files([*extras, TREE] if self.method == "SpectraWalk" else extras)
         if as_json:
             from spectrawalk.io.run_record import record_json
 
@@ -99,7 +100,6 @@ class Run:
         """Read, fit, write, print; `extras` are the files that are not always wanted."""
         from spectrawalk.cli import report
         from spectrawalk.estimators import forecast
-        from spectrawalk.report.file_names import RECORD
         from spectrawalk.report.run_folder import write_results
         from spectrawalk.results.result import Result
 
@@ -119,11 +119,28 @@ class Run:
         with watch("writing", quiet=quiet):
             result = Result.of_fit(scene, model)
             record = self.record(result, inputs, started, clock)
-            files, remarks = write_results(folder, result, record, extras)
+            written = write_results(folder, result, record, extras)
+        self.tell(folder, result, written, {self.method: clock}, quiet=quiet, as_json=as_json)
+
+    def tell(
+        self,
+        folder: Path,
+        result: Result,
+        written: tuple[list[tuple[Path, str]], list[str]],
+        clocks: Mapping[str, StageClock],
+        *,
+        quiet: bool,
+        as_json: bool,
+    ) -> None:
+        """Print what was found and written; `written` is what ``write_results`` gives."""
+        from spectrawalk.cli import report
+        from spectrawalk.report.file_names import RECORD
+
         if as_json:
             click.echo((folder / RECORD).read_text(encoding="ascii"), nl=False)
             return
-        crop = describe_crop(scene.metadata)
+        console, (files, remarks) = results_console(quiet=quiet), written
+        crop = describe_crop(result.scene.metadata)
         say(console, result.settings + (f"; {crop}" if crop else ""))
         report.describe_clusters(console, result)
         for remark in (result.choice, *result.doubts):
@@ -131,7 +148,7 @@ class Run:
                 say(console, in_words_of_command(remark))
         if result.scores is not None:
             report.describe_scores(console, result.scores)
-        report.describe_time(console, {self.method: clock})
+        report.describe_time(console, clocks)
         say(console)
         report.describe_files(console, files, remarks + self._remarks())
 
@@ -159,8 +176,7 @@ class Run:
         if self.earlier is not None and pixels != self.earlier["pixels_sha256"]:
             raise FileError(
                 f"the pixels of '{self.request.source}' are not those of the record: a file beside "
-                "it has changed, or this version reads it differently; cluster it without "
-                "--from-record."
+                "it has changed, or this version reads it differently; cluster it anew."
             )
         return scene, {"inputs": inputs, "pixels_sha256": pixels}
 
@@ -171,14 +187,13 @@ class Run:
         for file, entry in zip(self.request.files, known, strict=False):
             if not Path(file).exists():
                 raise FileError(
-                    f"'{file}', which the record names, does not exist; name the file before "
-                    "--from-record if it has moved."
+                    f"'{file}', which the record names, does not exist; give its new place as "
+                    "SCENE if it has moved."
                 )
             if file_entry(file)["sha256"] != entry.get("sha256"):
                 raise FileError(
                     f"'{file}' is not the file of the record, or has changed since: its sha256 "
-                    "differs; give the file that was used, or cluster this one without "
-                    "--from-record."
+                    "differs; give the file that was used, or cluster this one anew."
                 )
 
     def record(

@@ -97,6 +97,7 @@ class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator)
     _mask: NDArray[np.bool_]
     _ranking: NDArray[np.intp]
     _parent: NDArray[np.int64]
+    _fitted_spectra: FittedSpectra
 
     def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> Self:
         """Cluster an image.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spectrawalk import progress
+from spectrawalk.errors import DataError
 from spectrawalk.estimators.catalogue import Catalogue, Lookup, lengths
 from spectrawalk.prepare.pixels import take_input
 from spectrawalk.prepare.sampling import draw_pixels
@@ -206,7 +207,7 @@ class PredictionMixin:
 
     labels_: NDArray[np.int32]
     _mask: NDArray[np.bool_]
-    _fitted_spectra: FittedSpectra
+    _fitted_spectra: FittedSpectra | None
 
     def predict(self, X: Any, *, mask: Any = None) -> NDArray[np.int32]:
         """Label another image, or table, by the spectra of the fit.
@@ -233,9 +234,9 @@ class PredictionMixin:
         labels : ndarray of int32, in the image's shape
             -1 where masked or unknown.
         """
-        check_is_fitted(self)
+        spectra = self._spectra_of_fit()
         pixels = take_input(self, X, mask, reset=False, at_least=0)
-        labels = self._fitted_spectra.labels_for(pixels.spectra, self.labels_[self._mask])
+        labels = spectra.labels_for(pixels.spectra, self.labels_[self._mask])
         return pixels.grid.to_image(labels, -1)
 
     def predict_with_confidence(
@@ -251,10 +252,17 @@ class PredictionMixin:
             one of another cluster: 1 where a spectrum of the fit recurs, 0 half-way between two
             clusters and where a pixel is unlike the fit; NaN where masked.
         """
-        check_is_fitted(self)
+        spectra = self._spectra_of_fit()
         pixels = take_input(self, X, mask, reset=False, at_least=0)
-        labels, confidence = self._fitted_spectra.labels_and_confidence(
-            pixels.spectra, self.labels_[self._mask]
-        )
+        labels, confidence = spectra.labels_and_confidence(pixels.spectra, self.labels_[self._mask])
         on_image = pixels.grid.to_image
         return on_image(labels, -1), on_image(confidence.astype(np.float32), np.nan)
+
+    def _spectra_of_fit(self) -> FittedSpectra:
+        check_is_fitted(self)
+        if self._fitted_spectra is None:
+            raise DataError(
+                "this model was saved without the spectra of its fit, so it cannot predict; to "
+                "predict, save the whole model with `model.save`."
+            )
+        return self._fitted_spectra

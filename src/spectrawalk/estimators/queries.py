@@ -99,7 +99,12 @@ class QueryMixin:
         self.labels_ = grid.to_image(labels, -1)
         self.classes_ = _class_array(classes)
         self.n_clusters_ = len(classes)
+        self._set_verdict()
         return self
+
+    def _set_verdict(self) -> None:
+        """Say in words which numbers of clusters are supported, and what is shown."""
+        raise NotImplementedError
 
     def _forget_classes(self) -> None:
         """Remove what :meth:`refit_with` left, when labels are those of the tree again."""

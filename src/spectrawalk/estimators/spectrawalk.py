@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -162,12 +164,7 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
             found = base_clusterings(Pixels(scaled, grid), self.detail_, seed)
             self._runs, self._weights = found.labels, found.weights
             self._keep_tree(cluster_tree(found.labels, found.weights, seed))
-            number = self.n_clusters if not is_auto(self.n_clusters) else None
-            self._check_number(number or 1)
-            self._forget_classes()
-            self.n_clusters_ = int(number or supported_number(self._tree))
-            self.labels_ = self.cut(self.n_clusters_)
-            self.confidence_ = self.confidence(self.n_clusters_)
+            self._show(self.n_clusters)
             self.reach_ = neighbor_reach(spectra, found.neighbors)
             self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
         return self
@@ -203,26 +200,85 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
         margin = overlap_margin(self._runs, self._weights, self._tree.cut(n_clusters))
         return Grid(self._mask).to_image(margin, np.nan)
 
+    def at(self, n_clusters: int | str) -> Self:
+        """Copy of the fitted model that shows another number of clusters.
+
+        Parameters
+        ----------
+        n_clusters : int or "auto"
+            As for :meth:`cut`; ``"auto"`` for the largest number that the runs support.
+
+        Returns
+        -------
+        model : SpectraWalk
+            With this `n_clusters`. ``labels_``, ``confidence_``, ``verdict_`` and :meth:`predict`
+            are those of the cut. The model itself does not change.
+
+        Examples
+        --------
+        >>> from spectrawalk import Result, SpectraWalk
+        >>> from spectrawalk.datasets import make_scene
+        >>> scene = make_scene((24, 24), n_classes=3, random_state=1)
+        >>> model = SpectraWalk(n_clusters=3).fit(scene)
+        >>> Result.of_fit(scene, model.at(5)).n_clusters, model.n_clusters_
+        (5, 3)
+        """
+        check_is_fitted(self)
+        shown_at = copy.copy(self)
+        shown_at.n_clusters = n_clusters
+        shown_at._check_parameters()
+        shown_at._show(n_clusters)
+        return shown_at
+
     def ancestors(self, n_clusters: int) -> NDArray[np.int32]:
         """Cluster of each leaf of ``tree_`` in the cut into `n_clusters`."""
         self._check_number(n_clusters)
         return self._tree.ancestors(n_clusters)
 
+    def save_tree(self, path: str | Path) -> None:
+        """Write the model without the spectra of the fit, which only :meth:`predict` needs.
+
+        :func:`spectrawalk.load` reads the file, which is small. The model that it gives can
+        :meth:`cut`, but not :meth:`predict`.
+        """
+        check_is_fitted(self)
+        without = copy.copy(self)
+        without._fitted_spectra = None
+        without.save(path)
+
     def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
         tree = {f"_tree_{name}": value for name, value in self._tree._asdict().items()}
-        return super()._fitted_arrays() | tree | self._fitted_spectra.to_arrays()
+        spectra = {} if self._fitted_spectra is None else self._fitted_spectra.to_arrays()
+        return super()._fitted_arrays() | tree | spectra
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(arrays)
         self._keep_tree(ClusterTree(*(arrays[f"_tree_{name}"] for name in ClusterTree._fields)))
-        self._fitted_spectra = FittedSpectra.from_arrays(arrays, self.reach_)
+        self._set_verdict()
+        has_spectra = "spectra" in arrays  # a file of save_tree has none
+        self._fitted_spectra = (
+            FittedSpectra.from_arrays(arrays, self.reach_) if has_spectra else None
+        )
 
     def _keep_tree(self, tree: ClusterTree) -> None:
         self._tree = tree
         self.tree_ = tree.linkage()
         self.leaf_sizes_ = np.bincount(tree.leaf, minlength=tree.n_leaves)
         self.levels_ = supported_levels(tree)
-        self.verdict_ = in_words(self.levels_)
+
+    def _show(self, n_clusters: int | str) -> None:
+        """Set what depends on the number of clusters that is shown."""
+        wanted = supported_number(self._tree) if is_auto(n_clusters) else n_clusters
+        self._check_number(wanted)
+        self.n_clusters_ = int(wanted)
+        self.labels_ = self.cut(self.n_clusters_)
+        self.confidence_ = self.confidence(self.n_clusters_)
+        self._forget_classes()
+        self._set_verdict()
+
+    def _set_verdict(self) -> None:
+        shows_classes = hasattr(self, "classes_")
+        self.verdict_ = _verdict(self.levels_, None if shows_classes else self.n_clusters_)
 
     def _check_parameters(self) -> tuple[int, float | None]:
         """Raise an error for invalid parameters; return the seed and the detail, if given."""
@@ -238,6 +294,17 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
                 f"n_clusters={shown(n_clusters)} is more than the {most} clusters that the tree of "
                 "this image has; ask for fewer."
             )
+
+
+def _verdict(levels: list[Level], n_clusters: int | None) -> str:
+    """Say which numbers of clusters are supported, and which is shown; None for classes."""
+    told = in_words(levels)
+    supported = levels[-1].n_clusters if levels else 1
+    if n_clusters is None:
+        return told.partition(";")[0]
+    if n_clusters == supported:
+        return told
+    return f"{told.partition(';')[0]}; {n_clusters} is shown"
 
 
 def _check_detail(detail: Any) -> float | None:

@@ -35,6 +35,8 @@ _OF_ALL = {
     "reach_": ("f8", ""),
     "n_features_in_": ("i8", ""),
     "_mask": ("b1", "image"),
+}
+_OF_SPECTRA = {  # what only predict needs; a file with the tree alone lacks all of it
     "spectra": ("f4", "n B"),
     "spectra_centre": ("f8", "B"),
     "spectra_unit": ("f8", ""),
@@ -80,8 +82,13 @@ def _of_answers(arrays: Mapping[str, Any]) -> dict[str, Any]:
 def _layout(arrays: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Needed and optional arrays of the kind of model that these are of."""
     if "_tree_leaf" in arrays:
-        return _OF_ALL | _OF_TREE, _OPTIONAL | _of_answers(arrays)
-    return _OF_ALL | _OF_RUN, _OPTIONAL
+        spectra = _OF_SPECTRA if set(_OF_SPECTRA) & set(arrays) else {}
+        return _OF_ALL | _OF_TREE | spectra, _OPTIONAL | _of_answers(arrays)
+    return _OF_ALL | _OF_SPECTRA | _OF_RUN, _OPTIONAL
+
+
+_PER_BAND = ("spectra_centre", "wavelengths_", "feature_names_in_")
+"""Arrays with one value per band, of which a file with the tree alone may have none."""
 
 
 class DamageError(Exception):
@@ -155,7 +162,7 @@ def check_shapes(arrays: Mapping[str, Declared], n_valid: int, scaling: str) -> 
     """
     sizes = {
         "n": (n_valid,),
-        "B": arrays["spectra_centre"].shape,
+        "B": next((arrays[name].shape for name in _PER_BAND if name in arrays), (0,)),
         "R": arrays["_runs"].shape[:1] if "_runs" in arrays else (),
         "image": arrays["_mask"].shape,
     }
@@ -203,11 +210,13 @@ def _check_values(arrays: Arrays) -> None:
     if "confidence_" in arrays:
         known = arrays["confidence_"][mask]
         _require((known >= 0) & (known <= 1), "confidence_", "holds values outside 0..1")
-    _require(np.abs(arrays["spectra"]) <= 2, "spectra", "holds values beyond its unit")
-    ways = ("pixel", "global", "band", "none")
-    _require(str(arrays["scaling"]) in ways, "scaling", f"is none of {', '.join(ways)}")
-    n_bands = len(arrays["spectra_centre"])
-    _require(arrays["n_features_in_"] == n_bands, "n_features_in_", "is not the number of bands")
+    if "spectra" in arrays:
+        _require(np.abs(arrays["spectra"]) <= 2, "spectra", "holds values beyond its unit")
+        ways = ("pixel", "global", "band", "none")
+        _require(str(arrays["scaling"]) in ways, "scaling", f"is none of {', '.join(ways)}")
+    n_bands = int(arrays["n_features_in_"])
+    lengths = {len(arrays[name]) for name in _PER_BAND if name in arrays} or {n_bands}
+    _require(n_bands >= 1 and lengths == {n_bands}, "n_features_in_", "is not the number of bands")
 
 
 def _check_order(arrays: Arrays) -> None:

@@ -135,12 +135,12 @@ def _check_members(archive: zipfile.ZipFile, members: dict[str, _Member]) -> Non
     """Check that the arrays are those of a model and of sizes that agree."""
     check_names(members)
     check_mask(members["_mask"])
-    scaling = members["scaling"]
-    is_text = scaling.dtype.kind == "U" and scaling.shape == ()
+    scaling = members.get("scaling")
+    is_text = scaling is not None and scaling.dtype.kind == "U" and scaling.shape == ()
     check_shapes(
         members,
         _count_true(archive, members["_mask"]),
-        str(_unpack(archive, "scaling", scaling)) if is_text else "",
+        str(_unpack(archive, "scaling", scaling)) if scaling is not None and is_text else "",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 LABELS, MAP, PICTURE, ENVI = "labels.npy", "labels.tif", "labels.png", "labels_envi"
 CONFIDENCE, SPECTRA, OVERVIEW, REPORT = "confidence.tif", "spectra", "overview.png", "report.html"
-MODEL, RECORD = "model.npz", "run.json"
+MODEL, TREE, RECORD = "model.npz", "tree.npz", "run.json"
 
 WHAT = {
     MAP: "map for QGIS: clusters from 1, 0 for no data; legend in the files beside it",
@@ -16,6 +16,7 @@ WHAT = {
     CONFIDENCE: "confidence of each label, 0 to 1",
     f"{SPECTRA}.csv": "mean and standard deviation of each cluster's spectra",
     f"{SPECTRA}.sli": "mean spectra as an ENVI spectral library, with its header",
+    TREE: "tree of clusters, for spectrawalk cut",
     MODEL: "fitted model, for spectrawalk.load and spectrawalk predict",
     RECORD: "record of the run: inputs, settings, versions, times",
 }
@@ -30,5 +31,5 @@ BESIDE = {
 
 RESULTS = (*WHAT, *(name for names in BESIDE.values() for name in names))
 
-EXTRAS = (OVERVIEW, REPORT, MODEL)
-"""Files that are not always wanted."""
+EXTRAS = (OVERVIEW, REPORT, TREE, MODEL)
+"""Files that are not always wanted, or that not every method gives."""

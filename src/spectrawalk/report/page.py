@@ -17,6 +17,7 @@ from spectrawalk.report.charts import (
     spectra_chart,
     tree_chart,
 )
+from spectrawalk.report.levels import level_maps
 from spectrawalk.report.pictures import (
     labels_picture,
     shades_picture,
@@ -25,7 +26,7 @@ from spectrawalk.report.pictures import (
     values_picture,
 )
 from spectrawalk.results.captions import areas as in_words
-from spectrawalk.results.captions import count, describe_crop, masked_pixels
+from spectrawalk.results.captions import count, describe_crop, describe_detail, masked_pixels
 from spectrawalk.results.cluster_map import to_map_grid
 from spectrawalk.results.confidence import reliability
 from spectrawalk.results.model import TreeModel
@@ -82,7 +83,8 @@ def report_html(result: Result, record: Mapping[str, Any]) -> bytes:
             maps=_maps(result),
             clusters=_clusters(result),
             charts=charts,
-            remarks=[_capital(each) for each in (result.choice, *result.doubts) if each],
+            levels=level_maps(result),
+            remarks=[_capital(each) for each in _remarks(result)],
             agreement=_agreement(result),
             used=_used(result.scene),
             made=_made(result, record),
@@ -200,6 +202,13 @@ def _clusters(result: Result) -> dict[str, Any]:
             }
         )
     return {"head": head, "rows": rows, "matched": result.scores is not None}
+
+
+def _remarks(result: Result) -> list[str]:
+    remarks = [result.choice, *result.doubts]
+    if isinstance(result.model, TreeModel):
+        remarks.insert(1, describe_detail(result.model))
+    return [each for each in remarks if each]
 
 
 def _agreement(result: Result) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ _LONGEST_SIDE = 1500  # pixels; a larger map is thinned out
 _MOST = 255  # what a byte holds
 
 
-def thinning(shape: tuple[int, ...]) -> int:
+def thinning(shape: tuple[int, ...], longest_side: int = _LONGEST_SIDE) -> int:
     """Step at which the rows and columns of a map are shown, 1 for all.
 
     Examples
@@ -26,7 +26,7 @@ def thinning(shape: tuple[int, ...]) -> int:
     >>> thinning((1500, 20)), thinning((1501, 20))
     (1, 2)
     """
-    return -(-max(shape[:2]) // _LONGEST_SIDE)
+    return -(-max(shape[:2]) // longest_side)
 
 
 def labels_picture(labels: NDArray[np.integer], colors: NDArray[np.uint8]) -> str:

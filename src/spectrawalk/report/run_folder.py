@@ -27,8 +27,10 @@ from spectrawalk.report.file_names import (
     REPORT,
     RESULTS,
     SPECTRA,
+    TREE,
     WHAT,
 )
+from spectrawalk.results.model import TreeModel
 from spectrawalk.results.result import Result
 
 Paths = Mapping[str, Path]
@@ -71,7 +73,8 @@ def write_results(
     record : mapping
         The record of the run; the checksums of the files are added.
     extras : sequence of str
-        Those of :data:`~spectrawalk.report.file_names.EXTRAS` that are wanted.
+        Those of :data:`~spectrawalk.report.file_names.EXTRAS` that are wanted. The tree of a fit
+        is always written.
 
     Returns
     -------
@@ -142,8 +145,17 @@ def _products(result: Result, record: Mapping[str, Any], extras: Sequence[str]) 
         ),
         (table,): _encoded(lambda: {table: spectra_csv(scene, result.spectra)}),
         library: _encoded(lambda: spectral_library_files(SPECTRA, scene, result.spectra)),
+        **_tree(result),
         **{(name,): makers[name] for name in extras},
     }
+
+
+def _tree(result: Result) -> Products:
+    """The tree of a fit that has one: for other cuts, not for other images."""
+    model = result.model
+    if result.predicted or not isinstance(model, TreeModel):
+        return {}
+    return {(TREE,): lambda paths: model.save_tree(paths[TREE])}
 
 
 def _encoded(encode: Callable[[], dict[str, bytes]]) -> Callable[[Paths], None]:

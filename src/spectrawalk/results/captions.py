@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from spectrawalk.results.model import Model, TreeSettings
+    from spectrawalk.results.model import Model, TreeModel, TreeSettings
     from spectrawalk.scene import Scene
 
 _HECTARE = 10_000.0  # square metres
@@ -69,6 +69,27 @@ def _describe_tree(model: TreeSettings) -> str:
         parts.append(f"detail {model.detail}")
     parts += ["consensus of SRDL and K-means runs", _SCALING["pixel"]]
     return f"{type(model).__name__}: {', '.join(parts)}"
+
+
+def describe_detail(model: TreeModel) -> str:
+    """Say which detail SpectraWalk used, from which measurement, and what it means for the map.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> town = SimpleNamespace(detail="auto", detail_=0.94, measured_detail_=0.189)
+    >>> describe_detail(town)  # doctest: +ELLIPSIS
+    'detail 0.94, from the image: 18.9 % of the spectral variation lies between adjacent ...'
+    """
+    if model.detail_ < 1 / 3:
+        meaning = "runs on smoothed images count most, so that the map shows regions"
+    elif model.detail_ > 2 / 3:
+        meaning = "each pixel is labelled mostly by its own spectrum"
+    else:
+        meaning = "runs on smoothed images and on single pixels count about alike"
+    how = "from the image" if model.detail == "auto" else "as asked for"
+    share = f"{100 * model.measured_detail_:.1f} % of the spectral variation"
+    return f"detail {model.detail_:.2f}, {how}: {share} lies between adjacent pixels; {meaning}"
 
 
 def _chosen(parameter: int | str, found: int | None, thing: str) -> str:

@@ -73,5 +73,8 @@ class TreeModel(TreeSettings, Protocol):
     def ancestors(self, n_clusters: int) -> NDArray[np.int32]:
         """Cluster of each leaf in the cut into `n_clusters`."""
 
+    def save_tree(self, path: str | Path) -> None:
+        """Write the tree to a file."""
+
     def save(self, path: str | Path) -> None:
         """Write the model to a file."""
