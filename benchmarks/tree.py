@@ -6,6 +6,8 @@ off         whole scenes, with K, K + 1, K + 2 and K + 3 clusters
 towns       ten synthetic scenes with regions of 1 to 4 pixels
 windows     30 crops of Indian Pines, rows 0..71
 nothing     noise, and scenes with one class
+queries     classes from 3 to 40 pixels whose class is told
+confidence  error in the more and in the less confident half
 cost        run time compared with a single SRDL run
 ==========  ========================================================================================
 
@@ -126,6 +128,85 @@ def show_nothing() -> None:
         print(f"{name}: no clear structure in {found.count('no clear structure')} of 20")
 
 
+def answers_from(truth, pixels) -> dict:
+    """Answers of a person who knows the ground truth; None where there is none."""
+    return {int(pixel): int(truth.flat[pixel]) or None for pixel in pixels}
+
+
+def show_queries(budgets=(3, 5, 10, 12, 20, 40)) -> None:
+    """Overall accuracy of the classes after some queries, which have an answer or not.
+
+    Replaced: pixels without an answer are replaced until all have one, or 4 times as many pixels
+    were queried. Random: mean of 10 draws of pixels that have an answer.
+    """
+    print("| scene | queries | OA | without an answer | replaced: OA | queried | random: OA |")
+    print("|---|---|---|---|---|---|---|")
+    for name, scene in queried_scenes():
+        truth = np.asarray(scene.ground_truth)
+        model = SpectraWalk().fit(scene)
+
+        def accuracy(answers, model=model, truth=truth) -> float:
+            if not any(answers.values()):
+                return 0.0
+            model.refit_with(answers)
+            known = truth > 0
+            return float((model.classes_[model.labels_[known]] == truth[known]).mean())
+
+        for budget in budgets:
+            answers = answers_from(truth, model.query(budget))
+            missing, first = list(answers.values()).count(None), accuracy(answers)
+            while (left := list(answers.values()).count(None) + budget - len(answers)) > 0:
+                if len(answers) >= 4 * budget:
+                    break
+                answers |= answers_from(truth, model.query(left, answers))
+            random = [
+                np.random.default_rng(seed).choice(np.flatnonzero(truth), budget, replace=False)
+                for seed in range(10)
+            ]
+            by_chance = np.mean([accuracy(answers_from(truth, pixels)) for pixels in random])
+            print(
+                f"| {name} | {budget} | {first:.3f} | {missing} | {accuracy(answers):.3f} | "
+                f"{len(answers)} | {by_chance:.3f} |",
+                flush=True,
+            )
+
+
+def queried_scenes():
+    """Real scenes, and three synthetic ones."""
+    for name in ("indian-pines-subset", "salinas-a", "samson", "ksc-labelled", "indian-pines"):
+        yield name, load_scene(name)
+    for seed, size in enumerate((3, 6, 12)):
+        scene = make_scene((60, 60), n_classes=6, region_size=size, random_state=seed)
+        yield f"synthetic {seed}", scene
+
+
+def halves(truth, labels, confidence, class_of) -> str:
+    """Error in the more and in the less confident half of the pixels with ground truth."""
+    known = truth > 0
+    right = np.zeros(truth.shape, dtype=bool)
+    for cluster, each in class_of.items():
+        right |= (labels == cluster) & (truth == each)
+    order = np.argsort(confidence[known], kind="stable")
+    less, more = (1 - half.mean() for half in np.array_split(right[known][order], 2))
+    return f"{more:.3f} / {less:.3f} {'yes' if more <= less / 2 else 'no'}"
+
+
+def show_confidence() -> None:
+    """Print the errors, and whether the first is at most half of the second."""
+    print("| scene | clusters | one-to-one | majority class |\n|---|---|---|---|")
+    for name in (*SCENES, "ksc-labelled"):
+        scene = load_scene(name)
+        truth = np.asarray(scene.ground_truth)
+        model, K = SpectraWalk().fit(scene), len(np.unique(truth[truth > 0]))
+        for k in (K, K + 3):
+            labels, confidence = model.cut(k), model.confidence(k)
+            found = [truth[(labels == j) & (truth > 0)] for j in range(k)]
+            majority = {j: np.bincount(each).argmax() for j, each in enumerate(found) if len(each)}
+            each = [score(truth, labels).matching, majority]
+            told = " | ".join(halves(truth, labels, confidence, class_of) for class_of in each)
+            print(f"| {name} | {k} | {told} |", flush=True)
+
+
 def show_cost(sides=(64, 141, 256)) -> None:
     print("| pixels | single run (s) | SpectraWalk (s) | ratio |\n|---|---|---|---|")
     SpectraWalk(2).fit(make_scene((20, 20)))  # loads the kernels
@@ -146,6 +227,8 @@ PARTS = {
     "towns": show_towns,
     "windows": show_windows,
     "nothing": show_nothing,
+    "queries": show_queries,
+    "confidence": show_confidence,
     "cost": show_cost,
 }
 

@@ -1,18 +1,14 @@
-"""Parts of the ensemble: groups and their merges, margins, K-means, diffusion times."""
+"""Parts of the ensemble: groups, K-means, diffusion times."""
 
 import warnings
 import weakref
 
-import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from spectrawalk import SpectraWalk, score
 from spectrawalk.consensus import kmeans
-from spectrawalk.consensus.coassociation import consensus_of, distinct_rows, merge_groups
-from spectrawalk.consensus.confidence import coassociation_margin
+from spectrawalk.consensus.coassociation import distinct_rows
 from spectrawalk.consensus.graphs import DECAY, time_for
 from spectrawalk.consensus.kmeans import kmeans_labels, spatial_kmeans
 from spectrawalk.consensus.resolutions import RESOLUTIONS, base_clusterings
@@ -20,21 +16,6 @@ from spectrawalk.datasets import make_scene
 from spectrawalk.estimators import spectrawalk
 from spectrawalk.prepare.pixels import take_input, take_pixels
 from spectrawalk.prepare.sampling import draw_pixels
-
-
-def test_consensus_ignores_one_random_run():
-    truth = np.repeat([0, 1, 2], 50)
-    random = np.random.default_rng(0).integers(3, size=150)
-    found = consensus_of([truth, (truth + 1) % 3, random, 2 - truth], 3)
-    assert score(truth + 1, found.labels).oa == 1
-
-
-def test_groups_are_merged_by_their_mean_similarity():
-    # 0 and 1 merge first; 2 is close to 0 (0.5), but 3 is closer to the pair on average.
-    similarity = np.array(
-        [[1, 0.9, 0.5, 0.4], [0.9, 1, 0.1, 0.4], [0.5, 0.1, 1, 0.0], [0.4, 0.4, 0.0, 1]]
-    )
-    assert merge_groups(similarity, np.ones(4, dtype=int), 2).tolist() == [0, 0, 1, 0]
 
 
 def test_distinct_rows_equal_those_of_numpy():
@@ -46,26 +27,6 @@ def test_distinct_rows_equal_those_of_numpy():
         assert np.array_equal(found, number.ravel())
         assert np.array_equal(rows[first], expected)
         assert np.array_equal(found_count, count)
-
-
-@pytest.mark.parametrize("n_clusters", [1, 4])
-def test_the_margin_is_1_if_all_runs_agree(n_clusters):
-    labels = np.arange(40) % n_clusters
-    runs = [(labels + shift) % n_clusters for shift in range(3)]
-    assert coassociation_margin(runs, labels) == pytest.approx(1)
-
-
-def labelings(n, most=4):
-    return hnp.arrays(np.int32, n, elements=st.integers(0, most - 1))
-
-
-@given(st.integers(1, 30).flatmap(lambda n: st.lists(labelings(n), min_size=2, max_size=6)))
-def test_the_margin_is_between_0_and_1(drawn):
-    labels, *runs = drawn
-    labels = np.unique(labels, return_inverse=True)[1]
-    margin = coassociation_margin(runs, labels)
-    assert margin.shape == labels.shape
-    assert 0 <= margin.min() <= margin.max() <= 1
 
 
 def test_markov_random_field_reduces_noise():

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 PYTHON = {
     "README.md": 2,
-    "docs/spectrawalk.md": 1,
+    "docs/spectrawalk.md": 2,
     "docs/scenes.md": 1,
     "docs/benchmarking.md": 1,
 }
@@ -51,10 +51,12 @@ def test_the_python_of_the_readme_runs(here):
 
 def test_the_python_of_spectrawalk_runs(here):
     write_scene("scene.hdr", make_scene((20, 16), n_bands=10, n_classes=3, random_state=0))
-    [code] = blocks("python", "docs/spectrawalk.md")
+    cuts, queries = blocks("python", "docs/spectrawalk.md")
     names = {}
-    exec(code, names)
+    exec(cuts, names)
     assert names["model"].cut(9).shape == (20, 16)
+    exec(queries, names)
+    assert len(names["further"]) == 5
 
 
 def test_the_python_of_the_scenes_runs():

@@ -1,9 +1,7 @@
-"""Consensus of the runs by co-association (evidence accumulation; Fred and Jain, 2005).
+"""Co-association of pixels over runs (evidence accumulation), and small groups.
 
-The co-association of two pixels is the share of runs that put them into one cluster. Pixels with
-nearly the same labels in all runs form small groups. The groups are merged by average linkage of
-their co-association until K clusters remain. Then each pixel moves to the cluster with which it
-has the largest mean co-association.
+The co-association of two pixels is the share of runs that put them into one cluster (Fred and Jain,
+2005). Pixels with nearly the same labels in all runs form small groups, which `tree.py` merges.
 
 References
 ----------
@@ -14,60 +12,12 @@ Transactions on Pattern Analysis and Machine Intelligence 27, 2005.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.consensus.confidence import coassociation_margin
-from spectrawalk.srdl.numbering import number_by_size
-from spectrawalk.threads import one_thread
-
-GROUPS_PER_CLUSTER = 12
-"""Largest number of small groups, per cluster wanted."""
-
 SAME_GROUP = 15 / 16
 """Co-association from which on two pixels belong to the same small group."""
-
-REASSIGNMENTS = 2
-"""Rounds in which pixels move to the cluster of largest co-association; later ones move few."""
-
-
-class ConsensusLabels(NamedTuple):
-    """Consensus of the base clusterings of an ensemble."""
-
-    labels: NDArray[np.int32]
-    """Clusters 0..K-1, shape (n,)."""
-    confidence: NDArray[np.float32]
-    """In 0..1, shape (n,): see :func:`spectrawalk.consensus.confidence.coassociation_margin`."""
-
-
-def consensus_of(runs: Sequence[NDArray[np.integer]], n_clusters: int) -> ConsensusLabels:
-    """Combine the labels of several runs into one clustering.
-
-    Parameters
-    ----------
-    runs : list of ndarray of int, shape (n,)
-        Labels of each run, from 0.
-    n_clusters : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> runs = [np.array([0, 0, 1, 1, 1]), np.array([1, 1, 0, 0, 0]), np.array([0, 0, 0, 1, 1])]
-    >>> consensus = consensus_of(runs, 2)
-    >>> consensus.labels.tolist(), int(consensus.confidence.argmin())
-    ([1, 1, 0, 0, 0], 2)
-    """
-    indicators = indicator_matrix(runs)
-    with one_thread():
-        group = small_groups(indicators, GROUPS_PER_CLUSTER * n_clusters)
-        similarity = _similarity(indicators, group)
-        merged = reassign(
-            indicators, merge_groups(similarity, np.bincount(group), n_clusters)[group]
-        )
-        labels, _ = number_by_size(merged)
-        return ConsensusLabels(labels, coassociation_margin(runs, labels))
 
 
 def indicator_matrix(runs: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
@@ -144,69 +94,3 @@ def group_means(
     size = np.bincount(group)
     sums = np.stack([np.bincount(group, column, minlength=len(size)) for column in indicators.T])
     return size, sums.T / size[:, None]
-
-
-def _similarity(indicators: NDArray[np.float32], group: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Mean co-association of the pixels of two groups, shape (groups, groups)."""
-    _, means = group_means(indicators, group)
-    return means @ means.T
-
-
-def coassociation(indicators: NDArray[np.float32], group: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Mean co-association of each pixel with the pixels of each group, shape (n, groups)."""
-    _, means = group_means(indicators, group)
-    return indicators @ means.T.astype(np.float32)
-
-
-def merge_groups(
-    similarity: NDArray[np.float64], size: NDArray[np.intp], n_clusters: int
-) -> NDArray[np.intp]:
-    """Merge the most similar groups until `n_clusters` remain (average linkage).
-
-    Parameters
-    ----------
-    similarity : ndarray of shape (groups, groups)
-        Mean co-association of the pixels of two groups.
-    size : ndarray of shape (groups,)
-        Number of pixels of each group.
-
-    Returns
-    -------
-    ndarray of int, shape (groups,)
-        Number of each group's cluster.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> similarity = np.array([[1.0, 0.1, 0.8], [0.1, 1.0, 0.3], [0.8, 0.3, 1.0]])
-    >>> merge_groups(similarity, np.array([5, 5, 5]), 2).tolist()
-    [0, 1, 0]
-    """
-    similarity, weight = similarity.copy(), size.astype(float)
-    np.fill_diagonal(similarity, -np.inf)
-    cluster = np.arange(len(size))
-    for _ in range(len(size) - n_clusters):
-        kept, dropped = sorted(np.unravel_index(similarity.argmax(), similarity.shape))
-        total = weight[kept] + weight[dropped]
-        mean = (weight[kept] * similarity[kept] + weight[dropped] * similarity[dropped]) / total
-        similarity[kept], similarity[:, kept] = mean, mean
-        similarity[dropped], similarity[:, dropped] = -np.inf, -np.inf
-        similarity[kept, kept] = -np.inf
-        weight[kept] = total
-        cluster[cluster == dropped] = kept
-    return np.unique(cluster, return_inverse=True)[1]
-
-
-def reassign(indicators: NDArray[np.float32], cluster: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Move each pixel to the cluster with which it has the largest mean co-association.
-
-    A small difference can decide which cluster a whole group joins. The pixels, taken one by one,
-    depend less on it.
-    """
-    for _ in range(REASSIGNMENTS):
-        shares = coassociation(indicators, cluster)
-        moved = shares.argmax(axis=1)
-        if len(np.unique(moved)) < shares.shape[1]:
-            break
-        cluster = moved
-    return cluster

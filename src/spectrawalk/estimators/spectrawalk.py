@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spectrawalk.consensus.confidence import weighted_margin
+from spectrawalk.consensus.confidence import overlap_margin
 from spectrawalk.consensus.detail import default_detail, measured_detail
 from spectrawalk.consensus.features import keep_dark
 from spectrawalk.consensus.levels import Level, in_words, supported_levels, supported_number
@@ -21,6 +21,7 @@ from spectrawalk.errors import ParameterError
 from spectrawalk.estimators.checks import check_enough_pixels
 from spectrawalk.estimators.forecast import Forecast, check_memory, ensemble_memory, ensemble_time
 from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, sampled_reach
+from spectrawalk.estimators.queries import QueryMixin
 from spectrawalk.estimators.saved import SavedMixin, unchanged_on_failure
 from spectrawalk.parameters import check_integer, check_seed, is_auto, shown
 from spectrawalk.prepare.pixels import Grid, Pixels, take_input
@@ -31,7 +32,7 @@ DETAIL = {"fields": 0.0, "materials": 1.0}
 """Names of the ends of the dial."""
 
 
-class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
+class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
     """Nested clusters of an image, from many SRDL runs.
 
     SRDL and K-means are run on several feature sets, for 2 to 30 clusters. The runs vote on which
@@ -55,8 +56,8 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of clusters K.
     confidence_ : ndarray of float32, in the image's shape
-        Confidence of each label, 0 to 1: how many more runs put the pixel together with its own
-        cluster than with the next one; NaN where masked.
+        Confidence of each label, 0 to 1: how much better the clusters that the runs put the pixel
+        in agree with its own cluster than with the next one; NaN where masked.
     tree_ : ndarray of shape (leaves - 1, 4)
         The tree in the layout of :func:`scipy.cluster.hierarchy.linkage`. Its leaves are the
         clusters of the finest cut.
@@ -73,6 +74,8 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
         Share of the spectral variation that lies between adjacent pixels.
     reach_ : float
         Distance between scaled spectra above which :meth:`predict` labels a pixel as unknown.
+    classes_ : ndarray of int or str
+        After :meth:`refit_with` only: the classes that ``labels_`` number.
     n_features_in_ : int
         Number of bands.
     wavelengths_ : ndarray of shape (bands,) or None
@@ -98,6 +101,7 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
         "wavelengths_",
         "n_features_in_",
         "feature_names_in_",
+        "classes_",
         "_mask",
         "_runs",
         "_weights",
@@ -193,7 +197,7 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
     def confidence(self, n_clusters: int) -> NDArray[np.float32]:
         """Confidence of each label in the cut into `n_clusters`; see ``confidence_``."""
         self._check_number(n_clusters)
-        margin = weighted_margin(self._runs, self._weights, self._tree.cut(n_clusters))
+        margin = overlap_margin(self._runs, self._weights, self._tree.cut(n_clusters))
         return Grid(self._mask).to_image(margin, np.nan)
 
     def at(self, n_clusters: int | str) -> Self:
@@ -250,7 +254,7 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(arrays)
         self._keep_tree(ClusterTree(*(arrays[f"_tree_{name}"] for name in ClusterTree._fields)))
-        self.verdict_ = _verdict(self.levels_, self.n_clusters_)
+        self._set_verdict()
         has_spectra = "spectra" in arrays  # a file of save_tree has none
         self._fitted_spectra = (
             FittedSpectra.from_arrays(arrays, self.reach_) if has_spectra else None
@@ -269,7 +273,12 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
         self.n_clusters_ = int(wanted)
         self.labels_ = self.cut(self.n_clusters_)
         self.confidence_ = self.confidence(self.n_clusters_)
-        self.verdict_ = _verdict(self.levels_, self.n_clusters_)
+        self._forget_classes()
+        self._set_verdict()
+
+    def _set_verdict(self) -> None:
+        shows_classes = hasattr(self, "classes_")
+        self.verdict_ = _verdict(self.levels_, None if shows_classes else self.n_clusters_)
 
     def _check_parameters(self) -> tuple[int, float | None]:
         """Raise an error for invalid parameters; return the seed and the detail, if given."""
@@ -287,10 +296,12 @@ class SpectraWalk(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
             )
 
 
-def _verdict(levels: list[Level], n_clusters: int) -> str:
-    """Say which numbers of clusters are supported, and which is shown if it is none of them."""
+def _verdict(levels: list[Level], n_clusters: int | None) -> str:
+    """Say which numbers of clusters are supported, and which is shown; None for classes."""
     told = in_words(levels)
     supported = levels[-1].n_clusters if levels else 1
+    if n_clusters is None:
+        return told.partition(";")[0]
     if n_clusters == supported:
         return told
     return f"{told.partition(';')[0]}; {n_clusters} is shown"

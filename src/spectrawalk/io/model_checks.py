@@ -29,7 +29,7 @@ class Declared(Protocol):
 
 _OF_ALL = {
     # Name: type, and shape in which n is the valid pixels, K clusters, M eigenpairs, B bands, R
-    # runs and L leaves of a tree.
+    # runs, L leaves of a tree and C classes.
     "labels_": ("i4", "image"),
     "n_clusters_": ("i8", ""),
     "reach_": ("f8", ""),
@@ -73,11 +73,17 @@ _OPTIONAL = {
 }
 
 
+def _of_answers(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """What `refit_with` adds to a tree: classes, which are numbers or names."""
+    names = "classes_" in arrays and arrays["classes_"].dtype.kind == "U"
+    return {"classes_": ("U" if names else "i8", "C")}
+
+
 def _layout(arrays: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Needed and optional arrays of the kind of model that these are of."""
     if "_tree_leaf" in arrays:
         spectra = _OF_SPECTRA if set(_OF_SPECTRA) & set(arrays) else {}
-        return _OF_ALL | _OF_TREE | spectra, _OPTIONAL
+        return _OF_ALL | _OF_TREE | spectra, _OPTIONAL | _of_answers(arrays)
     return _OF_ALL | _OF_SPECTRA | _OF_RUN, _OPTIONAL
 
 
@@ -161,9 +167,14 @@ def check_shapes(arrays: Mapping[str, Declared], n_valid: int, scaling: str) -> 
         "image": arrays["_mask"].shape,
     }
     sizes["scale"] = sizes["B"] if scaling == "band" else ()
-    for name, of in (("K", "modes_"), ("M", "eigenvalues_"), ("L", "_tree_parent")):
+    for name, of in (
+        ("K", "modes_"),
+        ("M", "eigenvalues_"),
+        ("L", "_tree_parent"),
+        ("C", "classes_"),
+    ):
         sizes[name] = arrays[of].shape if of in arrays else (0,)
-    if any(len(sizes[name]) != 1 for name in "KMBL"):
+    if any(len(sizes[name]) != 1 for name in "KMBLC"):
         raise DamageError("its arrays have the wrong number of dimensions")
     needed, optional = _layout(arrays)
     for name, (kind, shape) in (needed | optional).items():
@@ -258,5 +269,10 @@ def _check_tree(arrays: Arrays) -> None:
     _require(in_order, "_tree_height", "does not fall from 1 to 0")
     _require(len(weights) > 0 and (weights >= 0).all(), "_weights", "holds weights below 0")
     _require(abs(weights.sum() - 1) < 1e-6, "_weights", "does not have the sum 1")
-    _require(arrays["n_clusters_"] <= n_leaves, "n_clusters_", "is more than there are leaves")
+    if "classes_" in arrays:
+        classes = arrays["classes_"]
+        _require(len(classes) == arrays["n_clusters_"], "classes_", "is not one name per cluster")
+        _require(len(np.unique(classes)) == len(classes), "classes_", "holds a class twice")
+    else:
+        _require(arrays["n_clusters_"] <= n_leaves, "n_clusters_", "is more than there are leaves")
     _require((arrays["detail_"] >= 0) & (arrays["detail_"] <= 1), "detail_", "is not in 0..1")
