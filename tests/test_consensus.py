@@ -78,18 +78,32 @@ def test_time_gives_the_decay():
 
 
 @pytest.mark.parametrize(
-    ("detail", "kinds"),
-    [(0.0, {"fields", "spectra"}), (0.5, {"fields", "spectra", "materials"})],
+    ("detail", "features"),
+    [
+        (0.0, {"within-field", "spectra"}),
+        (0.5, {"within-field", "spectra", "halves"}),
+        (1.0, {"halves"}),
+    ],
 )
-def test_every_kind_has_runs_for_every_number(detail, kinds):
+def test_every_feature_set_has_runs_for_every_number(detail, features):
     found = base_clusterings(take_pixels(make_scene((24, 24), random_state=1)), detail, 0)
-    assert set(found.kinds) == kinds
-    for kind in kinds:
-        numbers = {k for k, each in zip(found.numbers, found.kinds, strict=True) if each == kind}
-        assert numbers >= set(RESOLUTIONS[:5])
-    assert found.weights.sum() == pytest.approx(1)
+    assert set(found.features) == features
+    for name in features:
+        pairs = zip(found.numbers, found.features, strict=True)
+        assert {k for k, each in pairs if each == name} >= set(RESOLUTIONS[:5])
     for labels, k in zip(found.labels, found.numbers, strict=True):
         assert len(np.unique(labels)) <= k
+
+
+def test_runs_of_an_ensemble_count_alike_and_feature_sets_are_even_witnesses():
+    found = base_clusterings(take_pixels(make_scene((24, 24), random_state=1)), 0.3, 0)
+    halves = np.array(found.features) == "halves"
+    for weights in (found.weights, found.even_weights):
+        assert weights[halves].sum() == pytest.approx(0.3)
+        assert weights.sum() == pytest.approx(1)
+    assert np.ptp(found.weights[~halves]) == pytest.approx(0)
+    within = np.array(found.features) == "within-field"
+    assert found.even_weights[within].sum() == pytest.approx(0.35)
 
 
 def test_raw_spectra_are_not_held_during_the_fit(monkeypatch):

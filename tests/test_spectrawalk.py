@@ -257,6 +257,7 @@ DAMAGE = {
     "heights that rise": (changed("_tree_height", lambda a: a[::-1]), "_tree_height does not"),
     "a height less": (changed("_tree_height", lambda a: a[1:]), "_tree_height has shape"),
     "other weights": (changed("_weights", lambda a: 2 * a), "_weights does not have the sum 1"),
+    "uneven": (changed("_even_weights", lambda a: 2 * a), "_even_weights does not have the sum 1"),
     "a weight less": (changed("_weights", lambda a: a[1:]), "_weights has shape"),
     "no runs": (lambda header, arrays: arrays.pop("_runs") is None, "lacks _runs"),
     "wide detail": (changed("detail_", lambda a: a + 2), "detail_ is not in 0..1"),

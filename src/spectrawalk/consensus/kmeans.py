@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
 
@@ -28,7 +27,7 @@ STARTS = 3
 """Starts of K-means; the best one counts."""
 
 SAMPLE = 10_000
-"""Largest number of pixels, spread evenly over the image, on which the means are fitted."""
+"""Largest number of pixels on which the means are fitted."""
 
 _MAX_ITER = 25
 """Largest number of iterations of the Markov random field."""
@@ -38,11 +37,18 @@ _CONVERGED = 1e-3
 
 
 def kmeans_labels(points: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int32]:
-    """Labels by K-means. For a large image, the means are fitted on a sample of the pixels."""
+    """Labels by K-means. For a large image, the means are fitted on a sample of the pixels.
+
+    The sample is spread evenly over the values of the first feature, and is in their order. So the
+    labels do not depend on the order of the pixels: an image may be turned.
+    """
     from sklearn.cluster import KMeans  # slow to import, and only needed here
     from sklearn.exceptions import ConvergenceWarning
 
-    sample = points[draw_pixels(len(points), SAMPLE, seed)]
+    order = np.argsort(points[:, 0], kind="stable")
+    sample = points[
+        order[np.linspace(0, len(order) - 1, min(SAMPLE, len(order))).round().astype(int)]
+    ]
     with one_thread(openmp=True), warnings.catch_warnings():
         # There are fewer distinct points than clusters. Callers that need all clusters check.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -70,14 +70,21 @@ class BaseClusterings(NamedTuple):
     """Shape (runs, n)."""
     weights: NDArray[np.float64]
     """Shape (runs,); the sum is 1."""
-    ensembles: list[str]
-    """Ensemble of each run, "fields" or "materials"."""
+    even_weights: NDArray[np.float64]
+    """The same, with an equal share for each feature set of an ensemble. Runs on one feature set
+    tend to make the same errors, so they are one witness, not many."""
+    features: list[str]
+    """Feature set of each run: "within-field", "spectra" (MNF components) or "halves"."""
     numbers: list[int]
     """Number of clusters of each run."""
 
 
-_Run = tuple[int, NDArray[np.int32]]
-"""Number of clusters of a run, and its labels."""
+class Run(NamedTuple):
+    """Labels of one run."""
+
+    features: str
+    n_clusters: int
+    labels: NDArray[np.int32]
 
 
 def base_clusterings(pixels: Pixels, detail: float, seed: int) -> BaseClusterings:
@@ -97,34 +104,37 @@ def base_clusterings(pixels: Pixels, detail: float, seed: int) -> BaseClustering
     >>> from spectrawalk.datasets import make_scene
     >>> from spectrawalk.prepare.pixels import take_pixels
     >>> found = base_clusterings(take_pixels(make_scene((20, 20))), 0.4, 0)
-    >>> sorted(set(found.ensembles)), found.labels.shape[1]
-    (['fields', 'materials'], 400)
-    >>> [round(sum(found.weights[np.array(found.ensembles) == each]), 2)
-    ...  for each in ("fields", "materials")]
-    [0.6, 0.4]
+    >>> sorted(set(found.features)), found.labels.shape[1]
+    (['halves', 'spectra', 'within-field'], 400)
+    >>> shares = [[weight for weight, each in zip(found.even_weights, found.features)
+    ...            if each == name] for name in sorted(set(found.features))]
+    >>> [round(float(sum(share)), 2) for share in shares]
+    [0.4, 0.3, 0.3]
     """
-    shares = {"fields": 1 - detail, "materials": detail}
-    run = {"fields": field_runs, "materials": material_runs}
-    found = {
-        ensemble: list(run[ensemble](pixels, seed))
-        for ensemble, share in shares.items()
-        if share >= LEAST_SHARE
-    }
-    found = {ensemble: runs for ensemble, runs in found.items() if runs}
+    makers = ((field_runs, 1 - detail), (material_runs, detail))
+    found = [(share, list(make(pixels, seed))) for make, share in makers if share >= LEAST_SHARE]
+    found = [(share, runs) for share, runs in found if runs]
     if not found:  # so few distinct pixels that no run finds two clusters
-        found = {"fields": [(1, np.zeros(len(pixels.spectra), dtype=np.int32))]}
-    weights = np.concatenate(
-        [np.full(len(runs), shares[ensemble] / len(runs)) for ensemble, runs in found.items()]
-    )
+        found = [(1.0, [Run("spectra", 1, np.zeros(len(pixels.spectra), dtype=np.int32))])]
+    runs = [run for _, some in found for run in some]
+    weights = np.concatenate([np.full(len(some), share / len(some)) for share, some in found])
+    even = np.concatenate([share * _even(some) for share, some in found])
     return BaseClusterings(
-        np.stack([labels for runs in found.values() for _, labels in runs]).astype(np.uint8),
-        weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1 / len(weights)),
-        [ensemble for ensemble, runs in found.items() for _ in runs],
-        [k for runs in found.values() for k, _ in runs],
+        np.stack([run.labels for run in runs]).astype(np.uint8),
+        weights / weights.sum(),
+        even / even.sum(),
+        [run.features for run in runs],
+        [run.n_clusters for run in runs],
     )
 
 
-def field_runs(pixels: Pixels, seed: int) -> Iterator[_Run]:
+def _even(runs: list[Run]) -> NDArray[np.float64]:
+    """Weights of the runs of one ensemble with an equal share for each feature set."""
+    features = [run.features for run in runs]
+    return np.array([1 / (len(set(features)) * features.count(each)) for each in features])
+
+
+def field_runs(pixels: Pixels, seed: int) -> Iterator[Run]:
     """SRDL and K-means runs on within-field components, and SRDL runs on MNF components.
 
     A table has no space, so its spectra take the place of both.
@@ -140,11 +150,12 @@ def field_runs(pixels: Pixels, seed: int) -> Iterator[_Run]:
         consensus = Consensus(grid.clip(CONSENSUS_RADIUS[kind]))
         most = min(RESOLUTIONS[-1], len(points))
         for solved in solve_graphs(points, grid, radii, most):
-            yield from _srdl_runs(solved, grid, consensus)
-    yield from _kmeans_runs(fields if varies(fields) else mnf, RESOLUTIONS, seed)
+            yield from _srdl_runs(kind, solved, grid, consensus)
+    kind, points = ("within-field", fields) if varies(fields) else ("spectra", mnf)
+    yield from _kmeans_runs(kind, points, RESOLUTIONS, seed)
 
 
-def material_runs(pixels: Pixels, seed: int) -> Iterator[_Run]:
+def material_runs(pixels: Pixels, seed: int) -> Iterator[Run]:
     """K-means runs on random halves of the bands, plain and with a Markov random field."""
     grid = pixels.grid
     rng = np.random.default_rng(seed)
@@ -152,10 +163,11 @@ def material_runs(pixels: Pixels, seed: int) -> Iterator[_Run]:
     plans = [k for k in RESOLUTIONS if k <= FINEST_HALF for _ in range(HALVINGS)]
     for k in track("K-means", plans):
         for points in halves.draw(rng):
-            for _, labels in _kmeans_runs(points, (k,), int(rng.integers(2**31))):
-                yield k, labels
+            for run in _kmeans_runs("halves", points, (k,), int(rng.integers(2**31))):
+                yield run
                 if grid.is_image:
-                    yield k, spatial_kmeans(points, grid.mask, labels, STRENGTH)
+                    labels = spatial_kmeans(points, grid.mask, run.labels, STRENGTH)
+                    yield run._replace(labels=labels)
 
 
 def _within_field(pixels: Pixels) -> NDArray[np.float64]:
@@ -177,7 +189,9 @@ def _mnf(pixels: Pixels) -> NDArray[np.float64]:
     return principal_coordinates(pixels.spectra)
 
 
-def _srdl_runs(solved: SolvedGraph, grid: Grid, consensus: Consensus) -> Iterator[_Run]:
+def _srdl_runs(
+    features: str, solved: SolvedGraph, grid: Grid, consensus: Consensus
+) -> Iterator[Run]:
     """SRDL labels for each number of clusters and density; none where there are too few modes."""
     for k in RESOLUTIONS:
         coordinates = diffusion_at(solved, k)  # one eigenpair per cluster
@@ -185,15 +199,16 @@ def _srdl_runs(solved: SolvedGraph, grid: Grid, consensus: Consensus) -> Iterato
             ascent = pipeline.ascend(coordinates, density)
             if np.count_nonzero(ascent.mode_score > 0) >= k:
                 modes = pipeline.choose_modes(ascent, k, k).pixels
-                yield k, pipeline.label_from_modes(ascent, modes, grid, consensus)
+                labels = pipeline.label_from_modes(ascent, modes, grid, consensus)
+                yield Run(features, k, labels)
 
 
 def _kmeans_runs(
-    points: NDArray[np.float64], numbers: tuple[int, ...], seed: int
-) -> Iterator[_Run]:
+    features: str, points: NDArray[np.float64], numbers: tuple[int, ...], seed: int
+) -> Iterator[Run]:
     """K-means labels for each number of clusters; none where there are too few distinct points."""
     for k in numbers:
         if k < len(points):
             labels = kmeans_labels(points, k, seed)
             if len(np.unique(labels)) == k:
-                yield k, labels
+                yield Run(features, k, labels)

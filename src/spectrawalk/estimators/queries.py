@@ -32,6 +32,7 @@ class QueryMixin:
     _tree: ClusterTree
     _runs: NDArray[np.uint8]
     _weights: NDArray[np.float64]
+    _even_weights: NDArray[np.float64]
 
     def query(self, budget: int, answers: Answers | None = None) -> NDArray[np.intp]:
         """Choose the pixels whose classes would help most.
@@ -95,7 +96,9 @@ class QueryMixin:
         numbers = {place: classes.index(each) for place, each in known.items()}
         labels = propagate_labels(self._leaf_shares(), numbers)
         grid = Grid(self._mask)
-        self.confidence_ = grid.to_image(overlap_margin(self._runs, self._weights, labels), np.nan)
+        self.confidence_ = grid.to_image(
+            overlap_margin(self._runs, self._even_weights, labels), np.nan
+        )
         self.labels_ = grid.to_image(labels, -1)
         self.classes_ = _class_array(classes)
         self.n_clusters_ = len(classes)

@@ -105,6 +105,7 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
         "_mask",
         "_runs",
         "_weights",
+        "_even_weights",
     )
 
     labels_: NDArray[np.int32]
@@ -117,6 +118,7 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
     _tree: ClusterTree
     _runs: NDArray[np.uint8]
     _weights: NDArray[np.float64]
+    _even_weights: NDArray[np.float64]
 
     def __init__(
         self,
@@ -162,7 +164,8 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
             scaled = keep_dark(spectra, raw)
             del raw  # the raw values of a large image take gigabytes
             found = base_clusterings(Pixels(scaled, grid), self.detail_, seed)
-            self._runs, self._weights = found.labels, found.weights
+            self._runs = found.labels
+            self._weights, self._even_weights = found.weights, found.even_weights
             self._keep_tree(cluster_tree(found.labels, found.weights, seed))
             self._show(self.n_clusters)
             self.reach_ = sampled_reach(spectra)
@@ -197,7 +200,7 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
     def confidence(self, n_clusters: int) -> NDArray[np.float32]:
         """Confidence of each label in the cut into `n_clusters`; see ``confidence_``."""
         self._check_number(n_clusters)
-        margin = overlap_margin(self._runs, self._weights, self._tree.cut(n_clusters))
+        margin = overlap_margin(self._runs, self._even_weights, self._tree.cut(n_clusters))
         return Grid(self._mask).to_image(margin, np.nan)
 
     def at(self, n_clusters: int | str) -> Self:

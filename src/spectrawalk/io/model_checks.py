@@ -63,6 +63,7 @@ _OF_TREE = {
     "measured_detail_": ("f8", ""),
     "_runs": ("u1", "R n"),
     "_weights": ("f8", "R"),
+    "_even_weights": ("f8", "R"),
     "_tree_leaf": ("i4", "n"),
     "_tree_parent": ("i4", "L"),
     "_tree_height": ("f8", "L"),
@@ -259,7 +260,7 @@ def _check_modes(arrays: Arrays) -> None:
 def _check_tree(arrays: Arrays) -> None:
     """Check that each cluster is split from one before it, and that every leaf has a pixel."""
     leaf, parent, height = (arrays[f"_tree_{name}"] for name in ("leaf", "parent", "height"))
-    n_leaves, weights = len(parent), arrays["_weights"]
+    n_leaves = len(parent)
     _require(n_leaves > 0 and parent[0] == 0, "_tree_parent", "has no root")
     earlier = (parent >= 0) & (parent[:n_leaves] < np.maximum(np.arange(n_leaves), 1))
     _require(earlier, "_tree_parent", "splits a cluster that is not there yet")
@@ -267,8 +268,10 @@ def _check_tree(arrays: Arrays) -> None:
     _require(np.bincount(leaf, minlength=n_leaves) > 0, "_tree_leaf", "leaves a leaf empty")
     in_order = (height >= 0) & (height <= 1) & (np.diff(height, prepend=1.0) <= 0)
     _require(in_order, "_tree_height", "does not fall from 1 to 0")
-    _require(len(weights) > 0 and (weights >= 0).all(), "_weights", "holds weights below 0")
-    _require(abs(weights.sum() - 1) < 1e-6, "_weights", "does not have the sum 1")
+    for name in ("_weights", "_even_weights"):
+        weights = arrays[name]
+        _require(len(weights) > 0 and (weights >= 0).all(), name, "holds weights below 0")
+        _require(abs(weights.sum() - 1) < 1e-6, name, "does not have the sum 1")
     if "classes_" in arrays:
         classes = arrays["classes_"]
         _require(len(classes) == arrays["n_clusters_"], "classes_", "is not one name per cluster")
