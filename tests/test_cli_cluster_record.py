@@ -80,7 +80,7 @@ def test_a_run_is_repeated_from_its_record_byte_for_byte(field, monkeypatch):
     Path("elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")
     succeed("cluster", "--from-record", record, "-o", "again", "--quiet", "--no-report")
-    for name in ("labels.tif", "labels.npy", "labels_envi.dat", "confidence.tif", "spectra.csv"):
+    for name in ("labels.tif", "labels.npy", "labels_envi.dat", "margin.tif", "spectra.csv"):
         assert Path("again", name).read_bytes() == record.with_name(name).read_bytes()
     assert json.loads(record.read_bytes())["scene"] == read_record("again/run.json")["scene"]
 
