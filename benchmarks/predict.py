@@ -80,21 +80,21 @@ def main() -> None:
     new, _ = spectra_and_classes(options.new, options.noise)
     new = 0.7 * new + 0.3 * np.roll(new, 1, axis=0)
 
-    fitted.labels_and_confidence(new[:500], labels)  # compiles
+    fitted.labels_and_margin(new[:500], labels)  # compiles
     start = time.perf_counter()
     found = fitted.labels_for(new, labels)
     seconds = time.perf_counter() - start
     start = time.perf_counter()
-    again, confidence = fitted.labels_and_confidence(new, labels)
+    again, margin = fitted.labels_and_margin(new, labels)
     told = {
         "fitted": len(scaled),
         "new": len(new),
         "threads": count(),
         "seconds": round(seconds, 2),
-        "seconds_with_confidence": round(time.perf_counter() - start, 2),
+        "seconds_with_margin": round(time.perf_counter() - start, 2),
         "unknown": int((found < 0).sum()),
-        "mean_confidence": round(float(confidence[found >= 0].mean()), 3),
-        "confidence_changes_labels": int((again != found).sum()),
+        "mean_margin": round(float(margin[found >= 0].mean()), 3),
+        "margin_changes_labels": int((again != found).sum()),
     }
     if not options.no_brute_force:
         with threadpool_limits(count(), user_api="blas"):

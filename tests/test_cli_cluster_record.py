@@ -80,7 +80,7 @@ def test_a_run_is_repeated_from_its_record_byte_for_byte(field, monkeypatch):
     Path("elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")
     succeed("cluster", "--from-record", record, "-o", "again", "--quiet", "--no-report")
-    for name in ("labels.tif", "labels.npy", "labels_envi.dat", "confidence.tif", "spectra.csv"):
+    for name in ("labels.tif", "labels.npy", "labels_envi.dat", "margin.tif", "spectra.csv"):
         assert Path("again", name).read_bytes() == record.with_name(name).read_bytes()
     assert json.loads(record.read_bytes())["scene"] == read_record("again/run.json")["scene"]
 
@@ -247,7 +247,7 @@ def test_json_is_the_record_and_nothing_else(field):
 def test_a_dry_run_tells_and_writes_nothing(field):
     told = succeed("cluster", field, "--dry-run", "-o", "out", *LOUD)
     assert "field: 20 x 16 pixels, 10 bands, 320 pixels to cluster" in told
-    assert "SRDL: auto clusters, window radius 8, 20 neighbours, sigma 1" in told
+    assert "SRDL: number of clusters auto, window radius 8, 20 neighbours, sigma 1" in told
     assert "nothing was written; a run would write to 'out':" in told
     assert told.splitlines()[-1] == "  " + ", ".join(run_files([]))
     assert not Path("out").exists()

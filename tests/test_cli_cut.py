@@ -11,10 +11,8 @@ from command_line import assert_one_line_error, run
 
 import spectrawalk
 from spectrawalk.datasets import make_scene
-from spectrawalk.report.file_names import OVERVIEW, REPORT, TREE
+from spectrawalk.report.file_names import CONFIDENCE, MARGIN, OVERVIEW, REPORT, TREE
 from spectrawalk.report.run_folder import run_files
-
-METHOD = ("--method", "spectrawalk")
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +24,7 @@ def fitted(tmp_path_factory):
     cube[:3, :4] = 0  # masked
     np.save(folder / "field.npy", cube)
     done = run(
-        "cluster", folder / "field.npy", *METHOD, "-k", 3, "--no-report", "--quiet",
+        "cluster", folder / "field.npy", "-k", 3, "--no-report", "--quiet",
         "-o", folder / "three",
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
@@ -58,15 +56,30 @@ def record_of(folder):
 
 def test_every_run_of_spectrawalk_keeps_its_tree_and_no_other_does(folder):
     assert "tree of clusters, for spectrawalk cut" in succeed(
-        "cluster", "field.npy", *METHOD, "--no-report", "-o", "auto"
+        "cluster", "field.npy", "--no-report", "-o", "auto"
     )
     assert Path("auto", TREE).stat().st_size < 50_000
     assert TREE in record_of("auto")["outputs"]
-    plan = succeed("cluster", "field.npy", *METHOD, "--dry-run", "--json", "--quiet")
+    plan = succeed("cluster", "field.npy", "--dry-run", "--json", "--quiet")
     assert TREE in json.loads(plan)["would_write"]
     succeed("cluster", "field.npy", "--method", "dl", "-k", 3, "--no-report", "-o", "auto",
             "--overwrite", "--quiet")  # fmt: skip
     assert not Path("auto", TREE).exists()
+
+
+def test_a_folder_has_a_confidence_or_a_margin_and_never_both(folder):
+    single = ("--method", "dl", "-k", 3)
+    for options, has, gone in (((), CONFIDENCE, MARGIN), (single, MARGIN, CONFIDENCE)) * 2:
+        run = ("cluster", "field.npy", *options, "--no-report", "-o", "out", "--overwrite")
+        plan = json.loads(succeed(*run, "--dry-run", "--json"))["would_write"]
+        told = succeed(*run)
+        assert has in plan
+        assert gone not in plan
+        assert Path("out", has).is_file()
+        assert not Path("out", gone).exists()
+        assert f"mean {Path(has).stem}" in " ".join(told.split())
+        assert len(record_of("out")["result"][f"mean_{Path(has).stem}"]) > 1
+    assert f"{CONFIDENCE} of an earlier run was removed." in told
 
 
 def test_a_cut_writes_all_results_of_another_number(folder):

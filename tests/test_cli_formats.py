@@ -20,7 +20,7 @@ from product_files import (
 from spectrawalk.cli import main
 from spectrawalk.datasets import make_scene
 from spectrawalk.estimators import load
-from spectrawalk.results.confidence import confidence_image
+from spectrawalk.results.certainty import mode_margin
 
 SIX = {
     "envi": lambda cube: write_envi(Path("field.img"), cube),
@@ -86,11 +86,11 @@ def test_labels_of_an_emit_scene_are_laid_out_on_its_map():
     assert not on_map[0].any()
     assert not on_map[:, 0].any()
     model = load("out/model.npz")
-    with rasterio.open("out/confidence.tif") as read:
-        confidence = read.read(1)
-    expected = confidence_image(model.coordinates_, model.modes_)[::-1]
-    np.testing.assert_array_equal(confidence[1:, 1:], expected)
-    assert np.isnan(confidence[0]).all()
+    with rasterio.open("out/margin.tif") as read:
+        margin = read.read(1)
+    expected = mode_margin(model.coordinates_, model.modes_).image[::-1]
+    np.testing.assert_array_equal(margin[1:, 1:], expected)
+    assert np.isnan(margin[0]).all()
 
 
 def test_polygons_say_where_to_look():

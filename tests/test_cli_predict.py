@@ -90,16 +90,16 @@ def test_no_data_and_unlike_the_fit_are_two_entries_of_the_legend(model, cube):
     assert "Spectra of the clusters" in page
 
 
-def test_a_prediction_has_confidence_and_spectra(model, cube):
+def test_a_prediction_has_a_margin_and_spectra(model, cube):
     noisy = cube + np.random.default_rng(0).normal(0, 0.003, cube.shape).astype(cube.dtype)
     write_geotiff("other.tif", noisy, WAVELENGTHS)
     assert run("model.npz", "other.tif", "-o", "out", "--quiet").exit_code == 0
-    labels, confidence = model.predict_with_confidence(noisy)
+    labels, margin = model.predict_with_margin(noisy)
     assert np.array_equal(labels, model.predict(noisy))
-    with rasterio.open("out/confidence.tif") as read:
-        np.testing.assert_array_equal(read.read(1), confidence)
+    with rasterio.open("out/margin.tif") as read:
+        np.testing.assert_array_equal(read.read(1), margin)
     known = labels >= 0
-    assert 0 <= confidence[known].min() < confidence[known].max() <= 1
+    assert 0 <= margin[known].min() < margin[known].max() <= 1
     means = [noisy[labels == cluster].mean(axis=0, dtype=float) for cluster in range(3)]
     written = np.loadtxt("out/spectra.csv", delimiter=",", skiprows=1, ndmin=2)
     header = Path("out/spectra.csv").read_text().splitlines()[0].split(",")
@@ -108,18 +108,18 @@ def test_a_prediction_has_confidence_and_spectra(model, cube):
         np.testing.assert_allclose(written[:, column], mean, rtol=1e-6)
 
 
-def test_confidence_is_the_margin_to_the_nearest_other_cluster(model, cube):
+def test_the_margin_is_that_to_the_nearest_other_cluster(model, cube):
     rng = np.random.default_rng(1)
     new = cube.reshape(-1, cube.shape[2])[rng.integers(320, size=50)].astype(float)
     new *= rng.normal(1, 0.02, new.shape)
-    labels, confidence = model.predict_with_confidence(new.reshape(5, 10, -1))
+    labels, margin = model.predict_with_margin(new.reshape(5, 10, -1))
     unit = lambda X: X / np.linalg.norm(X, axis=-1, keepdims=True)  # noqa: E731
     away = cdist(unit(new), unit(cube.reshape(-1, cube.shape[2]).astype(float)))
     fitted = model.labels_.ravel()
     nearest = np.array([away[:, fitted == cluster].min(axis=1) for cluster in range(3)])
     first, second, _ = np.sort(nearest, axis=0)
     expected = np.where(labels.ravel() >= 0, 1 - first / second, 0)
-    np.testing.assert_allclose(confidence.ravel(), expected, atol=1e-4)
+    np.testing.assert_allclose(margin.ravel(), expected, atol=1e-4)
 
 
 def test_bands_are_matched_by_wavelength(model, cube):

@@ -83,5 +83,5 @@ def test_options_that_do_not_belong_to_it_are_refused(options, told, field, here
 
 def test_the_plan_says_what_it_will_do(field):
     done = run("cluster", field, "--detail", "fields", "--dry-run")
-    assert "SpectraWalk: auto clusters, detail fields" in done.stdout
+    assert "SpectraWalk: number of clusters auto, detail fields" in done.stdout
     assert "a run needs about" in done.stdout

@@ -258,9 +258,9 @@ def test_the_picture_says_how_it_was_made(scene):
     model = SRDL(n_neighbors=20, radius=5, sigma=0.5).fit(scene)
     _, small_print = overview(scene, model).texts
     assert " ".join(small_print.get_text().split()) == (
-        f"SRDL: {model.n_clusters_} clusters (auto), window radius 5, 20 neighbours, sigma 0.5, "
-        f"symmetric graph, {len(model.eigenvalues_)} eigenpairs (auto), time 30, "
-        "consensus radius 3, spectra of length 1"
+        f"SRDL: {model.n_clusters_} clusters (estimated), window radius 5, 20 neighbours, "
+        f"sigma 0.5, symmetric graph, {len(model.eigenvalues_)} eigenpairs (estimated), time 30, "
+        "consensus radius 3, spectra scaled to length 1"
     )
 
 

@@ -149,7 +149,7 @@ class TestNodesThatArePassedOver:
         assert Lookup(catalogue, new).nearest(limit=2.0)[1] > 2
 
 
-class TestConfidence:
+class TestMargin:
     def fitted(self, reach=np.inf):
         spectra = np.array([[0.0, 0], [0, 1], [4, 0], [0, 9]])
         fitted = FittedSpectra.of(spectra, Scaling.of(spectra, None), reach=reach)
@@ -158,36 +158,36 @@ class TestConfidence:
     def test_nearest_over_nearest_of_another_cluster(self):
         fitted, labels = self.fitted()
         new = np.array([[1.0, 0], [2, 0], [4, 0], [3, 0], [0, 5]])
-        found, confidence = fitted.labels_and_confidence(new, labels)
+        found, margin = fitted.labels_and_margin(new, labels)
         assert found[[0, 2, 3]].tolist() == [0, 1, 1]
-        np.testing.assert_allclose(confidence, [1 - 1 / 3, 0, 1, 1 - 1 / 3, 0], atol=1e-6)
+        np.testing.assert_allclose(margin, [1 - 1 / 3, 0, 1, 1 - 1 / 3, 0], atol=1e-6)
 
     def test_unknown_spectra_have_none(self):
         fitted, labels = self.fitted(reach=1.5)
         new = np.array([[1.0, 0], [2, 0], [1e30, 0], [np.inf, 0]])
-        found, confidence = fitted.labels_and_confidence(new, labels)
+        found, margin = fitted.labels_and_margin(new, labels)
         assert found.tolist() == [0, -1, -1, -1]
-        np.testing.assert_allclose(confidence, [1 - 1 / 3, 0, 0, 0], atol=1e-6)
+        np.testing.assert_allclose(margin, [1 - 1 / 3, 0, 0, 0], atol=1e-6)
 
     def test_a_single_cluster_leaves_no_doubt(self):
         fitted, labels = self.fitted()
-        found, confidence = fitted.labels_and_confidence(np.ones((3, 2)), 0 * labels)
+        found, margin = fitted.labels_and_margin(np.ones((3, 2)), 0 * labels)
         assert found.tolist() == [0, 0, 0]
-        assert confidence.tolist() == [1, 1, 1]
+        assert margin.tolist() == [1, 1, 1]
 
     @pytest.mark.parametrize("number", [1, 2, 5])
     def test_agrees_with_brute_force_on_any_number_of_threads(self, number, model):
         cube, _ = stripes(1, materials=(0, 1, 2, 1))
         fitted, labels = model._fitted_spectra, model.labels_.ravel()
         with threads.limit(number):
-            found, confidence = fitted.labels_and_confidence(cube.reshape(-1, 20), labels)
+            found, margin = fitted.labels_and_margin(cube.reshape(-1, 20), labels)
         np.testing.assert_array_equal(found, model.predict(cube).ravel())
         new = (fitted.scaling.apply(cube.reshape(-1, 20)) - fitted.centre) / fitted.unit
         distance = np.linalg.norm(new[:, None] - fitted.spectra, axis=2)
         other = np.where(labels != found[:, None], distance, np.inf).min(axis=1)
         expected = np.where(found >= 0, 1 - distance.min(axis=1) / other, 0)
-        np.testing.assert_allclose(confidence, expected, atol=1e-5)
-        assert 0 <= confidence.min() < confidence.max() <= 1
+        np.testing.assert_allclose(margin, expected, atol=1e-5)
+        assert 0 <= margin.min() < margin.max() <= 1
 
     def test_plain_labels_do_not_pay_for_it(self, monkeypatch):
         asked = []

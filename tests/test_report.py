@@ -21,7 +21,7 @@ from spectrawalk.report.levels import MOST, level_maps, level_numbers
 from spectrawalk.report.page import report_html
 from spectrawalk.report.pictures import thinning
 from spectrawalk.results.captions import describe_detail
-from spectrawalk.results.confidence import confidence_image
+from spectrawalk.results.certainty import mode_margin
 from spectrawalk.results.palette import NO_DATA, cluster_colors
 from spectrawalk.results.result import Result
 from spectrawalk.scene import Orthorectification
@@ -191,8 +191,8 @@ def test_pages_without_several_levels_have_no_small_maps(tree):
     found = SpectraWalk().fit(noise)
     assert level_maps(Result.of_fit(noise, found)) is None
     assert 'class="levels"' not in page_of(noise, found)
-    labels, confidence = model.predict_with_confidence(scene)
-    predicted = Result.of_prediction(scene, model, labels, confidence)
+    labels, margin = model.predict_with_margin(scene)
+    predicted = Result.of_prediction(scene, model, labels, margin)
     assert level_maps(predicted) is None
     assert 'class="levels"' not in report_html(predicted, {}).decode("utf-8")
 
@@ -260,10 +260,10 @@ def test_the_page_lives_in_a_browser_without_a_network(tmp_path):
         )
         told = page.locator("#readout").inner_text()
         cluster = int(model.labels_[row, col]) + 1
-        confidence = confidence_image(model.coordinates_, model.modes_)[row, col]
+        margin = mode_margin(model.coordinates_, model.modes_).image[row, col]
         assert f"row {row}, column {col}" in told
         assert "x 500135.0, y 4399685.0" in told
-        assert f"cluster {cluster}, confidence {confidence:.2f}" in told
+        assert f"cluster {cluster}, margin {margin:.2f}" in told
         faded = page.locator("#spectra .faded").count()
         assert faded > 0
         page.mouse.move(5, 5)

@@ -12,7 +12,7 @@ import spectrawalk
 from spectrawalk import DLSS, Result, SpectraWalk, score, threads
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import DataError, FileError, ParameterError, SpectrawalkError
-from spectrawalk.results.confidence import reliability
+from spectrawalk.results.certainty import reliability
 
 FIELDS = make_scene((40, 40), n_bands=30, n_classes=4, region_size=20, mixing=0.3, random_state=3)
 TOWN = make_scene((40, 40), n_bands=30, n_classes=4, region_size=3, mixing=0.5, random_state=3)
@@ -338,7 +338,7 @@ def test_a_tree_in_a_file_can_be_cut_but_not_predict(model, tmp_path):
     for k in (1, 4, 9, 64):
         np.testing.assert_array_equal(loaded.cut(k), model.cut(k))
         np.testing.assert_array_equal(loaded.confidence(k), model.confidence(k))
-    for predict in (loaded.predict, loaded.predict_with_confidence):
+    for predict in (loaded.predict, loaded.predict_with_margin):
         with pytest.raises(DataError, match=r"cannot predict; .* with `model.save`"):
             predict(FIELDS)
     loaded.at(9).save(tmp_path / "again.npz")

@@ -178,8 +178,9 @@ def cluster(
     water vapour) are excluded; `spectrawalk inspect SCENE` lists them.
 
     FOLDER receives the map as GeoTIFF (clusters from 1, 0 for no data) with a legend for QGIS, as
-    ENVI file, PNG and NumPy array, the spectra of the clusters, the confidence of each label, a
-    report for the browser, and a record from which the run can be repeated.
+    ENVI file, PNG and NumPy array, the spectra of the clusters, the confidence of each label (its
+    margin, if a single run gave it), a report for the browser, and a record from which the run can
+    be repeated.
     """
     with naming_options(context.command):
         run = _requested_run(context, source, record_file, options)

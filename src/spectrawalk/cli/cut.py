@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\b
 Examples:
-  spectrawalk cluster field.hdr --method spectrawalk -o field-map
+  spectrawalk cluster field.hdr -o field-map
   spectrawalk cut field-map -k 9 -o field-9
   spectrawalk cut field-map moved/field.hdr -k auto -o field-auto
 """
@@ -70,9 +70,9 @@ def cut(
 ) -> None:
     """Write the results for another number of clusters to FOLDER, from the tree in RESULTS.
 
-    RESULTS is the folder of `spectrawalk cluster --method spectrawalk`, or of an earlier cut. The
-    scene is read again; SCENE says where it is, if it moved. A cluster keeps its number and its
-    colour as long as it is not split.
+    RESULTS is the folder of `spectrawalk cluster` with its default method, or of an earlier cut.
+    The scene is read again; SCENE says where it is, if it moved. A cluster keeps its number and
+    its colour as long as it is not split.
     """
     with (
         naming_options(context.command),
@@ -126,7 +126,7 @@ def _run_with_tree(results: Path, source: str | None) -> Run:
     if run.method != "SpectraWalk":
         raise FileError(
             f"'{results}' has no tree to cut: it was made by {run.method}, and only SpectraWalk "
-            "makes one; cluster the scene with --method spectrawalk."
+            "makes one; cluster the scene again with the default method."
         )
     if not (results / TREE).is_file():
         raise FileError(

@@ -98,9 +98,9 @@ def _predict(
     console = results_console(quiet=quiet or as_json)
     report.describe_scene(console, scene, "label")
     with watch("predict", quiet=quiet) as clock:
-        labels, confidence = model.predict_with_confidence(scene)
+        labels, margin = model.predict_with_margin(scene)
     with watch("writing", quiet=quiet):
-        result = Result.of_prediction(scene, model, labels, confidence)
+        result = Result.of_prediction(scene, model, labels, margin)
         record = _record(model_file, request, result, started, clock)
         files, remarks = write_results(folder, result, record, extras)
     if as_json:

@@ -80,7 +80,7 @@ def _duration(seconds: float) -> str:
 
 
 def describe_clusters(console: Console, result: Result) -> None:
-    """Print a table of the clusters: colours, sizes, areas in m2, and matched classes."""
+    """Print a table of the clusters: colours, sizes, areas, certainty, and matched classes."""
     from rich.table import Table
     from rich.text import Text
 
@@ -95,6 +95,7 @@ def describe_clusters(console: Console, result: Result) -> None:
     table.add_column("share", justify="right")
     if area_of is not None:
         table.add_column("area", justify="right")
+    table.add_column(f"mean {result.certainty.name}", justify="right")
     if matched is not None:
         table.add_column("matched with")
     for entry, color in enumerate(legend.colors.tolist()):
@@ -108,6 +109,7 @@ def describe_clusters(console: Console, result: Result) -> None:
         ]
         if area_of is not None:
             row.append(area_of[entry])
+        row.append(f"{result.mean_certainty[entry]:.2f}" if entry < result.n_clusters else "-")
         if matched is not None:
             row.append(matched[entry] or "-")
         table.add_row(*row)

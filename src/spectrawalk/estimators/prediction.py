@@ -159,15 +159,15 @@ class FittedSpectra:
             Labels of the fitted spectra. Of identical spectra with several labels the most frequent
             counts, of two as frequent the smaller.
         """
-        found, _ = self._look_up(X, labels, confident=False)
+        found, _ = self._look_up(X, labels, with_margin=False)
         return found
 
-    def labels_and_confidence(
+    def labels_and_margin(
         self, X: NDArray[np.float64], labels: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Label each row of X, and tell how clear the choice of its label is.
+        """Label each row of X, and give the margin of each label.
 
-        The confidence is 1 - d1 / d2, with d1 the distance to the nearest fitted spectrum and d2
+        The margin is 1 - d1 / d2, with d1 the distance to the nearest fitted spectrum and d2
         the distance to the nearest one of another cluster: 0 where both are as near, 1 where the
         spectrum is a fitted one. It is 0 where the label is -1, and 1 where there is one cluster.
 
@@ -180,19 +180,19 @@ class FittedSpectra:
         -------
         labels : ndarray of int32, shape (m,)
             As from :meth:`labels_for`.
-        confidence : ndarray of shape (m,)
+        margin : ndarray of shape (m,)
             From 0 to 1.
         """
-        return self._look_up(X, labels, confident=True)
+        return self._look_up(X, labels, with_margin=True)
 
     def _look_up(
-        self, X: NDArray[np.float64], labels: NDArray[np.int32], *, confident: bool
+        self, X: NDArray[np.float64], labels: NDArray[np.int32], *, with_margin: bool
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Label the rows of X; their confidence is 0 throughout if it is not asked for."""
+        """Label the rows of X; their margin is 0 throughout if it is not asked for."""
         known = Catalogue(self.spectra, labels)
         # Rounding to float32 may have moved both spectra by the last digit.
         reach = self.reach / self.unit + 4 * _ROUNDING * known.longest
-        found, confidence = np.full(len(X), -1, dtype=np.int32), np.zeros(len(X))
+        found, margin = np.full(len(X), -1, dtype=np.int32), np.zeros(len(X))
         for start in progress.track("prediction", range(0, len(X), _NEW)):
             with np.errstate(over="ignore", invalid="ignore"):  # far beyond reach, sorted out below
                 scaled = self.scaling.apply(X[start : start + _NEW])
@@ -205,10 +205,10 @@ class FittedSpectra:
             within = distance <= reach
             near, label, distance = near[within], known.labels[number[within]], distance[within]
             found[start + near] = label
-            if confident and len(near):
+            if with_margin and len(near):
                 _, other = Lookup(known, new[near]).nearest(other_than=label)
-                confidence[start + near] = 1 - distance / other
-        return found, confidence
+                margin[start + near] = 1 - distance / other
+        return found, margin
 
 
 class PredictionMixin:
@@ -248,24 +248,26 @@ class PredictionMixin:
         labels = spectra.labels_for(pixels.spectra, self.labels_[self._mask])
         return pixels.grid.to_image(labels, -1)
 
-    def predict_with_confidence(
+    def predict_with_margin(
         self, X: Any, *, mask: Any = None
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Label another image as :meth:`predict` does, with the confidence of each label.
+        """Label another image as :meth:`predict` does, with the margin of each label.
+
+        The margin tells how much nearer a pixel is to its own cluster than to the next one.
 
         Returns
         -------
         labels : ndarray of int32, in the image's shape
-        confidence : ndarray of float32, in the image's shape
+        margin : ndarray of float32, in the image's shape
             1 - d_1 / d_2 with the distances to the nearest spectrum of the fit, and to the nearest
             one of another cluster: 1 where a spectrum of the fit recurs, 0 half-way between two
             clusters and where a pixel is unlike the fit; NaN where masked.
         """
         spectra = self._spectra_of_fit()
         pixels = take_input(self, X, mask, reset=False, at_least=0)
-        labels, confidence = spectra.labels_and_confidence(pixels.spectra, self.labels_[self._mask])
+        labels, margin = spectra.labels_and_margin(pixels.spectra, self.labels_[self._mask])
         on_image = pixels.grid.to_image
-        return on_image(labels, -1), on_image(confidence.astype(np.float32), np.nan)
+        return on_image(labels, -1), on_image(margin.astype(np.float32), np.nan)
 
     def _spectra_of_fit(self) -> FittedSpectra:
         check_is_fitted(self)

@@ -80,7 +80,7 @@ def labels_geotiff(cluster_map: ClusterMap) -> bytes:
 def values_geotiff(
     values: NDArray[np.float32], name: str, crs: str | None, transform: Transform | None
 ) -> bytes:
-    """Encode real values, such as the confidence; NaN is no data."""
+    """Encode real values, such as the confidence of labels; NaN is no data."""
     return _encode(values.astype(np.float32), name, crs, transform, nodata=np.nan, predictor=3)
 
 

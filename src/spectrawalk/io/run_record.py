@@ -139,7 +139,11 @@ def _plain(value: Any) -> Any:
 def outcome(result: Result) -> dict[str, Any]:
     """What a run found, as plain values: its part of the record."""
     scores = None if result.scores is None else asdict(result.scores)
-    found: dict[str, Any] = {"n_clusters": result.n_clusters, "sizes": result.sizes.tolist()}
+    found: dict[str, Any] = {
+        "n_clusters": result.n_clusters,
+        "sizes": result.sizes.tolist(),
+        f"mean_{result.certainty.name}": result.mean_certainty.round(4).tolist(),
+    }
     if result.predicted:
         return found | {"unlike_the_fit": int(result.unlike.sum()), "scores": scores}
     model = result.model

@@ -11,7 +11,7 @@ import numpy as np
 from spectrawalk.report.figures import figure_and_patch
 from spectrawalk.report.number_curves import draw_number_curve, draw_tree
 from spectrawalk.report.spectra_plot import draw_spectra
-from spectrawalk.results.confidence import Reliability
+from spectrawalk.results.certainty import Reliability
 from spectrawalk.results.model import FittedModel, TreeModel
 from spectrawalk.results.palette import cluster_colors
 from spectrawalk.results.result import Result
@@ -75,14 +75,14 @@ def eigenvalue_chart(model: FittedModel) -> str:
     return _draw(draw, "eigenvalues", (4.5, 3.3))
 
 
-def reliability_chart(curve: Reliability) -> str:
-    """Share of right labels over the confidence, in groups of as many pixels."""
+def reliability_chart(curve: Reliability, name: str) -> str:
+    """Share of right labels over what is called `name`, in groups of as many pixels."""
 
     def draw(ax: Axes) -> None:
-        ax.plot(curve.confidence, curve.accuracy, "o-", color="#0072b2", ms=4, lw=1)
+        ax.plot(curve.certainty, curve.accuracy, "o-", color="#0072b2", ms=4, lw=1)
         ax.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.06))
         ax.set_title("Reliability", fontsize=10)
-        ax.set_xlabel("mean confidence of a tenth of the pixels", fontsize=9)
+        ax.set_xlabel(f"mean {name} of a tenth of the pixels", fontsize=9)
         ax.set_ylabel("share of right labels", fontsize=9)
         ax.tick_params(labelsize=8)
         ax.grid(alpha=0.3)

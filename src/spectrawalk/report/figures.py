@@ -80,7 +80,8 @@ def overview(result: Result) -> Figure:
         maps.append(("Ground truth", paint_classes(truth, of_class)))
     maps.append((count(result.n_clusters, "cluster"), paint(result.labels, colors)))
     if isinstance(model, TreeModel):
-        maps.append(("Confidence (yellow: high)", result.confidence))
+        certainty = result.certainty
+        maps.append((f"{certainty.name.capitalize()} (yellow: high)", certainty.image))
     else:
         maps.append(("Density (yellow: high), modes", _ranks(model.density_)))
 

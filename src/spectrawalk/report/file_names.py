@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 LABELS, MAP, PICTURE, ENVI = "labels.npy", "labels.tif", "labels.png", "labels_envi"
-CONFIDENCE, SPECTRA, OVERVIEW, REPORT = "confidence.tif", "spectra", "overview.png", "report.html"
+CONFIDENCE, MARGIN = "confidence.tif", "margin.tif"
+SPECTRA, OVERVIEW, REPORT = "spectra", "overview.png", "report.html"
 MODEL, TREE, RECORD = "model.npz", "tree.npz", "run.json"
 
 WHAT = {
@@ -13,10 +14,11 @@ WHAT = {
     PICTURE: "map as a picture, one pixel per pixel",
     LABELS: "labels as a NumPy array: clusters from 1, 0 for no data",
     f"{ENVI}.dat": "map for ENVI, with its header",
-    CONFIDENCE: "confidence of each label, 0 to 1",
+    CONFIDENCE: "confidence of each label, 0 to 1: the agreement of the runs",
+    MARGIN: "margin of each label, 0 to 1: how much nearer its cluster is than the next one",
     f"{SPECTRA}.csv": "mean and standard deviation of each cluster's spectra",
     f"{SPECTRA}.sli": "mean spectra as an ENVI spectral library, with its header",
-    TREE: "tree of clusters, for spectrawalk cut",
+    TREE: "tree of clusters, for spectrawalk cut: maps of other numbers of clusters",
     MODEL: "fitted model, for spectrawalk.load and spectrawalk predict",
     RECORD: "record of the run: inputs, settings, versions, times",
 }

@@ -27,8 +27,8 @@ from spectrawalk.report.pictures import (
 )
 from spectrawalk.results.captions import areas as in_words
 from spectrawalk.results.captions import count, describe_crop, describe_detail, masked_pixels
+from spectrawalk.results.certainty import reliability
 from spectrawalk.results.cluster_map import to_map_grid
-from spectrawalk.results.confidence import reliability
 from spectrawalk.results.model import TreeModel
 from spectrawalk.results.result import Result
 from spectrawalk.scene import Scene
@@ -129,16 +129,16 @@ def _maps(result: Result) -> dict[str, Any]:
     scene, cluster_map = result.scene, result.map
     step = thinning(cluster_map.labels.shape)
     thin = (slice(None, None, step), slice(None, None, step))
-    labels, confidence = cluster_map.labels[thin], result.confidence_on_map[thin]
+    labels, certainty = cluster_map.labels[thin], result.certainty_on_map[thin]
     brightness = to_map_grid(scene, result.first_component, np.nan)[thin]
     known = brightness[np.isfinite(brightness)]
     low, high = np.percentile(known, [2, 98]) if known.size else (0.0, 1.0)
     pictures = [
         _picture("Clusters", labels_picture(labels, cluster_map.colors), "colours as in the table"),
         _picture(
-            "Confidence",
-            shades_picture(confidence, 0, 1, "viridis"),
-            result.confidence_meaning,
+            _capital(result.certainty.name),
+            shades_picture(certainty, 0, 1, "viridis"),
+            result.certainty.meaning,
             scale=True,
         ),
         _picture(
@@ -155,7 +155,7 @@ def _maps(result: Result) -> dict[str, Any]:
         "aspect": f"{cols / rows:.4f}",
         "pictures": pictures,
         "step": step,
-        "pointer": values_picture(labels, confidence),
+        "pointer": values_picture(labels, certainty),
         "place": _place(result, step),
     }
 
@@ -178,20 +178,22 @@ def _place(result: Result, step: int) -> dict[str, Any]:
         "transform": transform,
         "digits": 6 if fine else 1,
         "names": list(result.map.names),
+        "certainty": result.certainty.name,
     }
 
 
 def _clusters(result: Result) -> dict[str, Any]:
     cluster_map, counts = result.map, result.map.counts
     areas = None if cluster_map.areas is None else in_words(cluster_map.areas)
-    head = ["pixels", "share"] + ["area"] * (areas is not None) + ["mean confidence"]
+    head = ["pixels", "share"] + ["area"] * (areas is not None)
+    head.append(f"mean {result.certainty.name}")
     rows = []
     for entry, color in enumerate(cluster_map.colors.tolist()):
         is_cluster = entry < result.n_clusters
         cells = [f"{counts[entry]:,}", f"{counts[entry] / max(1, counts.sum()):.1%}"]
         if areas is not None:
             cells.append(areas[entry])
-        cells.append(f"{result.mean_confidence[entry]:.2f}" if is_cluster else "–")  # noqa: RUF001
+        cells.append(f"{result.mean_certainty[entry]:.2f}" if is_cluster else "–")  # noqa: RUF001
         matched = result.matched_classes[entry] if is_cluster else None
         rows.append(
             {
@@ -217,12 +219,12 @@ def _agreement(result: Result) -> dict[str, Any] | None:
     scores, truth = result.scores, result.scene.ground_truth
     if scores is None or truth is None:
         return None
-    curve = reliability(truth, result.labels, result.confidence, scores.matching)
+    curve = reliability(truth, result.labels, result.certainty.image, scores.matching)
     return {
         "names": _SCORES,
         "scores": [f"{getattr(scores, name.lower()):.3f}" for name in _SCORES],
         "pixels": f"{scores.n_pixels:,}",
-        "chart": Markup(reliability_chart(curve)),
+        "chart": Markup(reliability_chart(curve, result.certainty.name)),
     }
 
 

@@ -51,14 +51,14 @@ def shades_picture(image: NDArray[np.floating], low: float, high: float, shades:
     )
 
 
-def values_picture(labels: NDArray[np.integer], confidence: NDArray[np.floating]) -> str:
+def values_picture(labels: NDArray[np.integer], certainty: NDArray[np.floating]) -> str:
     """Picture that the page reads the values of a pixel from, and does not show.
 
     Red and green are the low and high byte of the cluster's number in files, blue is the confidence
-    times 255.
+    or margin times 255.
     """
     codes = np.minimum(labels + 1, np.iinfo(np.uint16).max)
-    blue = np.rint(np.nan_to_num(confidence) * _MOST)
+    blue = np.rint(np.nan_to_num(certainty) * _MOST)
     planes = [codes & _MOST, codes >> 8, blue]
     return _address(np.stack(planes, axis=2).astype(np.uint8))
 

@@ -20,6 +20,7 @@ from spectrawalk.report.file_names import (
     EXTRAS,
     LABELS,
     MAP,
+    MARGIN,
     MODEL,
     OVERVIEW,
     PICTURE,
@@ -39,9 +40,12 @@ Products = dict[tuple[str, ...], Callable[[Paths], None]]
 
 
 def run_files(extras: Sequence[str]) -> list[str]:
-    """Files that a run writes; `extras` are those that are wanted and not always there."""
+    """Files that a run writes; `extras` are those that are wanted and not always there.
+
+    A run with a tree has a confidence, any other a margin.
+    """
     drawn = {OVERVIEW, REPORT}
-    left_out = set(EXTRAS) - set(extras)
+    left_out = set(EXTRAS) - set(extras) | {MARGIN if TREE in extras else CONFIDENCE}
     if not left_out >= drawn and not _can_draw():
         left_out |= drawn
     return [name for name in RESULTS if name not in left_out]
@@ -106,7 +110,7 @@ def write_results(
 
 
 def _products(result: Result, record: Mapping[str, Any], extras: Sequence[str]) -> Products:
-    """Maps, confidence, spectra, pictures, the model: the files of each, and how to write them."""
+    """Maps, certainty, spectra, pictures, the model: the files of each, and how to write them."""
     scene = result.scene
     place = scene.orthorectify or scene
 
@@ -128,6 +132,7 @@ def _products(result: Result, record: Mapping[str, Any], extras: Sequence[str]) 
         REPORT: write_report,
         MODEL: lambda paths: result.model.save(paths[MODEL]),
     }
+    certainty = {"confidence": CONFIDENCE, "margin": MARGIN}[result.certainty.name]
     table, library = f"{SPECTRA}.csv", (f"{SPECTRA}.hdr", f"{SPECTRA}.sli")
     return {
         (LABELS,): _encoded(lambda: {LABELS: labels_npy(result.entries)}),
@@ -136,10 +141,10 @@ def _products(result: Result, record: Mapping[str, Any], extras: Sequence[str]) 
             lambda: envi_map_files(ENVI, result.map, f"clusters of {scene.name}")
         ),
         (PICTURE,): _encoded(lambda: {PICTURE: labels_png(result.entries, result.map.colors)}),
-        (CONFIDENCE,): _encoded(
+        (certainty,): _encoded(
             lambda: {
-                CONFIDENCE: values_geotiff(
-                    result.confidence_on_map, "confidence", place.crs, place.transform
+                certainty: values_geotiff(
+                    result.certainty_on_map, result.certainty.name, place.crs, place.transform
                 )
             }
         ),

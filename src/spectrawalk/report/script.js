@@ -35,7 +35,7 @@ function describe(event) {
     words.push(`x ${x.toFixed(place.digits)}, y ${y.toFixed(place.digits)}`);
   }
   words.push(cluster
-    ? `${place.names[cluster - 1]}, confidence ${(image.data[byte + 2] / 255).toFixed(2)}`
+    ? `${place.names[cluster - 1]}, ${place.certainty} ${(image.data[byte + 2] / 255).toFixed(2)}`
     : "no data");
   readout.textContent = words.join("  \u00b7  ");
   highlight(cluster);

@@ -1,1 +1,1 @@
-"""What a run found: the map, the spectra of the clusters, confidence, scores and remarks."""
+"""What a run found: the map, the spectra of the clusters, certainty, scores and remarks."""

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 _HECTARE = 10_000.0  # square metres
 _SCALING = {
-    "pixel": "spectra of length 1",
+    "pixel": "spectra scaled to length 1",
     "global": "spectra scaled by one factor",
-    "band": "bands of length 1",
-    None: "spectra as they are",
+    "band": "bands scaled to length 1",
+    None: "spectra not scaled",
 }
 
 
@@ -34,9 +34,9 @@ def describe_settings(model: Model | TreeSettings) -> str:
     >>> scene = make_scene((20, 20), n_bands=10, n_classes=2, random_state=0)
     >>> model = DL(n_clusters=2, n_neighbors=20, n_eigenpairs=5).fit(scene)
     >>> describe_settings(model)  # doctest: +ELLIPSIS
-    'DL: 2 clusters, 20 neighbours, sigma 1, symmetric graph, 5 eigenpairs, time 30, spectra of ...'
+    'DL: 2 clusters, 20 neighbours, sigma 1, symmetric graph, 5 eigenpairs, time 30, spectra ...'
     >>> describe_settings(DL())  # doctest: +ELLIPSIS
-    'DL: auto clusters, 100 neighbours, sigma 1, symmetric graph, auto eigenpairs, time 30, ...'
+    'DL: number of clusters auto, 100 neighbours, sigma 1, symmetric graph, number of ...'
     """
     from spectrawalk.results.model import TreeSettings
 
@@ -63,11 +63,10 @@ def _describe_tree(model: TreeSettings) -> str:
     """Settings of SpectraWalk."""
     parts = [_chosen(model.n_clusters, getattr(model, "n_clusters_", None), "cluster")]
     if hasattr(model, "detail_"):
-        how = " (auto)" if model.detail == "auto" else ""
-        parts.append(f"detail {model.detail_:.2f}{how}")
+        how = "from the image; " if model.detail == "auto" else ""
+        parts.append(f"detail {model.detail_:.2f} ({how}0 is fields, 1 is materials)")
     else:
         parts.append(f"detail {model.detail}")
-    parts += ["consensus of SRDL and K-means runs", _SCALING["pixel"]]
     return f"{type(model).__name__}: {', '.join(parts)}"
 
 
@@ -95,8 +94,9 @@ def describe_detail(model: TreeModel) -> str:
 def _chosen(parameter: int | str, found: int | None, thing: str) -> str:
     """Number of things, and whether it was given or found by itself."""
     if found is None:
-        return f"auto {thing}s" if parameter == "auto" else count(int(parameter), thing)
-    return count(found, thing) + (" (auto)" if parameter == "auto" else "")
+        is_auto = parameter == "auto"
+        return f"number of {thing}s auto" if is_auto else count(int(parameter), thing)
+    return count(found, thing) + (" (estimated)" if parameter == "auto" else "")
 
 
 _WHY_MASKED = {

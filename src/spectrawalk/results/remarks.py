@@ -20,7 +20,7 @@ def explain_choice(model: FittedModel | TreeModel) -> str:
     Nothing for a single run with a given number.
     """
     if isinstance(model, TreeModel):
-        return f"number of clusters, by agreement of the runs: {model.verdict_}"
+        return f"agreement of the runs: {model.verdict_}"
     if model.n_clusters != "auto":
         return ""
     scores = model.mode_score_[np.isfinite(model.mode_score_)]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.results.captions import describe_settings
+from spectrawalk.results.certainty import Certainty, confidence, mode_margin, prediction_margin
 from spectrawalk.results.cluster_map import ClusterMap, map_of, to_map_grid
 from spectrawalk.results.components import first_component
-from spectrawalk.results.confidence import confidence_image
 from spectrawalk.results.model import FittedModel, TreeModel
 from spectrawalk.results.remarks import explain_choice, find_doubts
 from spectrawalk.results.scores import Scores, score
@@ -35,8 +35,8 @@ class Result:
         The fit. Of a prediction it is the fit of another scene.
     predicted : bool
         Whether the labels were predicted from a fit of another scene.
-    predicted_confidence : ndarray of shape (rows, cols), optional
-        Confidence that came with predicted labels.
+    predicted_margin : ndarray of shape (rows, cols), optional
+        Margin that came with predicted labels.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Result:
     >>> from spectrawalk.datasets import make_scene
     >>> scene = make_scene((20, 20), n_bands=10, n_classes=2, random_state=0)
     >>> result = Result.of_fit(scene, SRDL(n_clusters=2, n_neighbors=20).fit(scene))
-    >>> int(result.sizes.sum()), len(result.spectra), result.confidence.shape
+    >>> int(result.sizes.sum()), len(result.spectra), result.margin.shape
     (400, 2, (20, 20))
     """
 
@@ -53,7 +53,7 @@ class Result:
     n_clusters: int
     model: FittedModel | TreeModel
     predicted: bool = False
-    predicted_confidence: NDArray[np.floating] | None = None
+    predicted_margin: NDArray[np.floating] | None = None
 
     @classmethod
     def of_fit(cls, scene: Scene, model: FittedModel | TreeModel) -> Result:
@@ -66,10 +66,10 @@ class Result:
         scene: Scene,
         model: FittedModel | TreeModel,
         labels: NDArray[np.integer],
-        confidence: NDArray[np.floating],
+        margin: NDArray[np.floating],
     ) -> Result:
         """Labels that a model fitted to another scene gave this one."""
-        return cls(scene, labels, model.n_clusters_, model, True, confidence)
+        return cls(scene, labels, model.n_clusters_, model, True, margin)
 
     @property
     def method(self) -> str:
@@ -108,38 +108,49 @@ class Result:
         return cluster_spectra(self.scene, self.labels, self.n_clusters)
 
     @cached_property
-    def confidence(self) -> NDArray[np.floating]:
-        """Confidence of each label, 0 to 1, shape (rows, cols); NaN where there is none.
-
-        Of a single run the margin between the two nearest modes, of SpectraWalk the agreement of
-        its runs, of a prediction the margin between the two nearest clusters.
-        """
-        if self.predicted_confidence is not None:
-            return self.predicted_confidence
+    def certainty(self) -> Certainty:
+        """How certain each label is: a confidence (fits of SpectraWalk) or a margin (others)."""
+        if self.predicted_margin is not None:
+            return prediction_margin(self.predicted_margin)
         if isinstance(self.model, TreeModel):
-            return self.model.confidence_
-        return confidence_image(self.model.coordinates_, self.model.modes_)
+            return confidence(self.model.confidence_)
+        return mode_margin(self.model.coordinates_, self.model.modes_)
 
     @property
-    def confidence_meaning(self) -> str:
-        """What the confidence is, in a few words."""
-        if self.predicted:
-            return "margin between the two nearest clusters of the fit"
-        if isinstance(self.model, TreeModel):
-            return "agreement of the runs"
-        return "margin between the two nearest modes"
+    def confidence(self) -> NDArray[np.floating]:
+        """Agreement of the runs of SpectraWalk on each label, 0 to 1, shape (rows, cols).
+
+        NaN where masked. Only a fit of SpectraWalk has it; other labels have a ``margin``.
+        """
+        return self._certainty_called("confidence")
+
+    @property
+    def margin(self) -> NDArray[np.floating]:
+        """How much nearer each pixel is to its cluster than to the next, 0 to 1, (rows, cols).
+
+        NaN where masked. Labels of a single run have it, by distances to the modes, and predicted
+        ones, by distances to the spectra of the fit. A fit of SpectraWalk has a ``confidence``.
+        """
+        return self._certainty_called("margin")
+
+    def _certainty_called(self, name: str) -> NDArray[np.floating]:
+        if self.certainty.name != name:
+            found = "a prediction" if self.predicted else f"a fit of {self.method}"
+            other = self.certainty.name
+            raise AttributeError(f"{found} has no {name} but a {other}; use `result.{other}`.")
+        return self.certainty.image
 
     @cached_property
-    def confidence_on_map(self) -> NDArray[np.floating]:
-        """Confidence on the map's grid."""
-        return to_map_grid(self.scene, self.confidence, np.nan)
+    def certainty_on_map(self) -> NDArray[np.floating]:
+        """Confidence or margin on the map's grid."""
+        return to_map_grid(self.scene, self.certainty.image, np.nan)
 
     @cached_property
-    def mean_confidence(self) -> NDArray[np.float64]:
-        """Mean confidence of each cluster over the map, shape (K,); 0 for one without pixels."""
+    def mean_certainty(self) -> NDArray[np.float64]:
+        """Mean confidence or margin of each cluster over the map, shape (K,); 0 without pixels."""
         labels = self.map.labels
         known = (labels >= 0) & (labels < self.n_clusters)
-        sums = np.bincount(labels[known], self.confidence_on_map[known], minlength=self.n_clusters)
+        sums = np.bincount(labels[known], self.certainty_on_map[known], minlength=self.n_clusters)
         return sums / np.maximum(self.map.counts[: self.n_clusters], 1)
 
     @cached_property
