@@ -57,6 +57,21 @@ def variants(count: int = 50, draw: int = 51):
         yield make_scene((side, side), random_state=2000 + seed, **settings), settings
 
 
+def towns():
+    """Ten synthetic scenes with small regions and mixed borders."""
+    rng = np.random.default_rng(18)
+    for seed in range(10):
+        yield make_scene(
+            (60, 60),
+            n_bands=60,
+            n_classes=int(rng.integers(3, 8)),
+            region_size=float(rng.uniform(1, 4)),
+            mixing=float(rng.uniform(0.4, 0.9)),
+            noise=float(rng.choice([0.01, 0.02, 0.04])),
+            random_state=seed,
+        )
+
+
 def without_classes(count: int = 20):
     """Images of noise and of one class, each with its name."""
     for seed in range(count):

@@ -19,7 +19,7 @@ import sys
 import time
 
 import numpy as np
-from images import windows, without_classes
+from images import towns, windows, without_classes
 from sklearn.cluster import KMeans
 
 from spectrawalk import SRDL, SpectraWalk, score
@@ -51,21 +51,6 @@ def better_kmeans(image, truth, n_clusters: int) -> float:
         labels = KMeans(n_clusters, n_init=10, random_state=0).fit_predict(points)
         best = max(best, score(truth, pixels.grid.to_image(labels, -1)).oa)
     return best
-
-
-def towns():
-    """Ten synthetic scenes with small regions and mixed borders."""
-    rng = np.random.default_rng(18)
-    for seed in range(10):
-        yield make_scene(
-            (60, 60),
-            n_bands=60,
-            n_classes=int(rng.integers(3, 8)),
-            region_size=float(rng.uniform(1, 4)),
-            mixing=float(rng.uniform(0.4, 0.9)),
-            noise=float(rng.choice([0.01, 0.02, 0.04])),
-            random_state=seed,
-        )
 
 
 def show_scenes() -> None:

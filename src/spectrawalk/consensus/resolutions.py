@@ -59,7 +59,7 @@ HALVINGS = 3
 STRENGTH = 0.5
 """Strength of the Markov random field: log-odds that the membership of one neighbour adds."""
 
-LEAST_SHARE = 0.01
+LEAST_SHARE = 0.05
 """An ensemble with a smaller share of the votes is left out: it costs time and changes nothing."""
 
 
