@@ -8,6 +8,8 @@ windows     30 crops of Indian Pines, rows 0..71
 nothing     noise, and scenes with one class
 queries     classes from 3 to 40 pixels whose class is told
 confidence  error in the more and in the less confident half
+members     whole scenes, crops and towns: the consensus and the mean of its runs
+same        agreement of maps for other seeds, turned images and fewer bands
 cost        run time compared with a single SRDL run
 ==========  ========================================================================================
 
@@ -17,15 +19,17 @@ two differ", in the labels against the ground truth.
 
 import sys
 import time
+from itertools import combinations
 
 import numpy as np
-from images import towns, windows, without_classes
+from images import towns, variants, windows, without_classes
 from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
 
 from spectrawalk import SRDL, SpectraWalk, score
 from spectrawalk.consensus.features import mnf_components
 from spectrawalk.datasets import load_scene, make_scene
-from spectrawalk.prepare.pixels import take_pixels
+from spectrawalk.prepare.pixels import Grid, take_pixels
 from spectrawalk.prepare.scaling import normalize_spectra
 
 SCENES = ("indian-pines-subset", "salinas-a", "samson", "indian-pines", "enmap-potsdam-north")
@@ -192,6 +196,73 @@ def show_confidence() -> None:
             print(f"| {name} | {k} | {told} |", flush=True)
 
 
+def show_same() -> None:
+    """Smallest agreement (ARI) of maps that should be the same, at the number of classes."""
+    turns = (np.flipud, np.fliplr, np.rot90, lambda image: image.swapaxes(0, 1))
+    print("| scene | seeds 0..9 | turned | 5 % of the bands dropped |\n|---|---|---|---|")
+    for name, scene in repeated_scenes():
+        truth, cube = np.asarray(scene.ground_truth), np.asarray(scene.cube)
+        K, valid = len(np.unique(truth[truth > 0])), np.asarray(scene.mask)
+        first = SpectraWalk(K).fit(cube, mask=valid).labels_
+        seeded = [first] + [
+            SpectraWalk(K, random_state=seed).fit(cube, mask=valid).labels_ for seed in range(1, 10)
+        ]
+        seeds = [ari(one, other) for one, other in combinations(seeded, 2)]
+        turned = []
+        for turn in turns:
+            labels = SpectraWalk(K).fit(turn(cube).copy(), mask=turn(valid).copy()).labels_
+            turned.append(ari(turn(first), labels))
+        dropped = []
+        for seed in range(3):
+            n_bands = cube.shape[2]
+            kept = np.random.default_rng(seed).permutation(n_bands)[: round(0.95 * n_bands)]
+            labels = SpectraWalk(K).fit(cube[:, :, np.sort(kept)], mask=valid).labels_
+            dropped.append(ari(first, labels))
+        print(f"| {name} | {min(seeds):.2f} | {min(turned):.3f} | {min(dropped):.2f} |", flush=True)
+
+
+def repeated_scenes():
+    """Real scenes, and synthetic ones of fields and of a town."""
+    for name in ("indian-pines-subset", "salinas-a", "samson", "enmap-potsdam-north"):
+        yield name, load_scene(name)
+    yield "fields", next(variants(1))[0]
+    for number in (0, 2):
+        yield f"town {number}", list(towns())[number]
+
+
+def ari(one, other) -> float:
+    """Adjusted Rand index of two maps, where both have labels."""
+    both = (one >= 0) & (other >= 0)
+    return adjusted_rand_score(one[both], other[both])
+
+
+def show_members() -> None:
+    """Overall accuracy, and its mean over the runs with nearly as many clusters as classes."""
+    print("| image | OA | mean of the runs |\n|---|---|---|")
+    for name, image, truth in members():
+        K = len(np.unique(truth[truth > 0]))
+        model = SpectraWalk(K).fit(image)
+        grid = Grid(model._mask)
+        numbers = model._runs.max(axis=1).astype(int) + 1
+        near = np.abs(np.log(numbers / K)) == np.abs(np.log(numbers / K)).min()
+        runs = [
+            score(truth, grid.to_image(run.astype(np.int32), -1)).oa for run in model._runs[near]
+        ]
+        mean = np.average(runs, weights=model._weights[near])
+        print(f"| {name} | {score(truth, model.labels_).oa:.3f} | {mean:.3f} |", flush=True)
+
+
+def members():
+    """Development images."""
+    for name in SCENES:
+        scene = load_scene(name)
+        yield name, scene, np.asarray(scene.ground_truth)
+    for number, (cube, truth, _) in enumerate(windows(0, 71, 501)):
+        yield f"crop {number}", cube, truth
+    for number, scene in enumerate(towns()):
+        yield f"town {number}", scene, np.asarray(scene.ground_truth)
+
+
 def show_cost(sides=(64, 141, 256)) -> None:
     print("| pixels | single run (s) | SpectraWalk (s) | ratio |\n|---|---|---|---|")
     SpectraWalk(2).fit(make_scene((20, 20)))  # loads the kernels
@@ -214,6 +285,8 @@ PARTS = {
     "nothing": show_nothing,
     "queries": show_queries,
     "confidence": show_confidence,
+    "members": show_members,
+    "same": show_same,
     "cost": show_cost,
 }
 

@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
 
-STARTS = 3
+STARTS = 10
 """Starts of K-means; the best one counts."""
 
 SAMPLE = 10_000
@@ -45,7 +45,9 @@ def kmeans_labels(points: NDArray[np.float64], n_clusters: int, seed: int) -> ND
     from sklearn.cluster import KMeans  # slow to import, and only needed here
     from sklearn.exceptions import ConvergenceWarning
 
-    order = np.argsort(points[:, 0], kind="stable")
+    first = points[:, 0] - points[:, 0].mean()
+    # The sign of a component is arbitrary. A positive skewness fixes it.
+    order = np.argsort(first if np.sum(first**3) >= 0 else -first, kind="stable")
     sample = points[
         order[np.linspace(0, len(order) - 1, min(SAMPLE, len(order))).round().astype(int)]
     ]
