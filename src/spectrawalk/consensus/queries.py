@@ -23,9 +23,13 @@ from scipy.ndimage import distance_transform_edt
 
 from spectrawalk.threads import one_thread
 
-REPRESENTED = 2
+REPRESENTED = 4
 """Power of the co-association: two pixels that half of the runs put together are rarely of one
-class, so they represent each other by a quarter."""
+class, so they hardly represent each other."""
+
+COARSEST = 0.5
+"""Runs with fewer clusters than this times the queries are left out: they put parts together that
+the answers tell apart."""
 
 EQUALLY_CENTRAL = 0.02
 """Pixels of a part whose co-association with it differs by less than this are equally central."""
@@ -92,6 +96,20 @@ class LeafShares(NamedTuple):
         for run, weight, share in zip(self.runs, self.weights, self.shares, strict=True):
             found += (weight * (part @ share[leaves]))[run[pixels]]
         return found
+
+
+def fine_runs(runs: NDArray[np.integer], n_queries: int) -> NDArray[np.intp]:
+    """Runs with at least half as many clusters as there are queries; else those with most clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> runs = np.array([[0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]])
+    >>> fine_runs(runs, 6).tolist(), fine_runs(runs, 100).tolist()
+    ([1, 2], [2])
+    """
+    numbers = runs.max(axis=1).astype(np.intp) + 1
+    return np.flatnonzero(numbers >= min(COARSEST * n_queries, numbers.max()))
 
 
 def choose_pixels(

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spectrawalk.consensus.confidence import overlap_margin
-from spectrawalk.consensus.queries import LeafShares, choose_pixels, propagate_labels
+from spectrawalk.consensus.queries import (
+    LeafShares,
+    choose_pixels,
+    fine_runs,
+    propagate_labels,
+)
 from spectrawalk.consensus.tree import ClusterTree
 from spectrawalk.errors import ParameterError
 from spectrawalk.parameters import check_integer, shown
@@ -67,7 +72,8 @@ class QueryMixin:
         budget = check_integer("budget", budget, 1)
         asked = self._places(answers or {})
         known = {place: answer is not None for place, answer in asked.items()}
-        chosen = choose_pixels(self._leaf_shares(), self._mask, budget, known)
+        found = self._leaf_shares(len(known) + budget)
+        chosen = choose_pixels(found, self._mask, budget, known)
         return np.flatnonzero(self._mask)[chosen]
 
     def refit_with(self, answers: Answers) -> Self:
@@ -94,7 +100,7 @@ class QueryMixin:
             )
         classes = np.unique(_class_array(list(known.values()))).tolist()
         numbers = {place: classes.index(each) for place, each in known.items()}
-        labels = propagate_labels(self._leaf_shares(), numbers)
+        labels = propagate_labels(self._leaf_shares(len(answers)), numbers)
         grid = Grid(self._mask)
         self.confidence_ = grid.to_image(
             overlap_margin(self._runs, self._even_weights, labels), np.nan
@@ -113,8 +119,10 @@ class QueryMixin:
         """Remove what :meth:`refit_with` left, when labels are those of the tree again."""
         vars(self).pop("classes_", None)
 
-    def _leaf_shares(self) -> LeafShares:
-        return LeafShares.of(self._runs, self._weights, self._tree.leaf)
+    def _leaf_shares(self, n_queries: int) -> LeafShares:
+        fine = fine_runs(self._runs, n_queries)
+        weights = self._weights[fine] / self._weights[fine].sum()
+        return LeafShares.of(self._runs[fine], weights, self._tree.leaf)
 
     def _places(self, answers: Answers) -> dict[int, int | str | None]:
         """Answers by the number of the pixel among the valid ones; None if not known."""
