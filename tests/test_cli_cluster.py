@@ -56,7 +56,7 @@ def test_cluster_sums_up_what_it_found(cube, here):
     sizes = np.bincount(np.load("out/labels.npy").ravel())[1:]
     rows = re.findall(r"(\d+) . (#[0-9a-f]{6}) . +(\d+) . +([\d.]+)%", out)
     assert rows == [
-        (str(c + 1), "#{:02x}{:02x}{:02x}".format(*color), str(size), f"{size / 3.2:.1f}")
+        (str(c + 1), "#{:02x}{:02x}{:02x}".format(*color), str(size), f"{size / 320:.1%}"[:-1])
         for c, (size, color) in enumerate(zip(sizes, cluster_colors(3), strict=True))
     ]
     for stage in ("neighbours", "eigenpairs", "labels"):
