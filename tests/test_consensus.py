@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spectrawalk import SpectraWalk, score
-from spectrawalk.consensus import kmeans
+from spectrawalk.consensus import kmeans, tree
 from spectrawalk.consensus.coassociation import distinct_rows
 from spectrawalk.consensus.graphs import DECAY, time_for
 from spectrawalk.consensus.kmeans import kmeans_labels, spatial_kmeans
@@ -15,7 +15,6 @@ from spectrawalk.consensus.resolutions import RESOLUTIONS, base_clusterings
 from spectrawalk.datasets import make_scene
 from spectrawalk.estimators import spectrawalk
 from spectrawalk.prepare.pixels import take_input, take_pixels
-from spectrawalk.prepare.sampling import draw_pixels
 
 
 def test_distinct_rows_equal_those_of_numpy():
@@ -60,9 +59,32 @@ def test_spatial_kmeans_rotates_with_the_image():
     assert np.array_equal(np.rot90(run(image, mask, start)), rotated)
 
 
-def test_kmeans_samples_every_column():
-    # The sample must not repeat the same columns of a square image.
-    assert len(np.unique(draw_pixels(1_000_000, kmeans.SAMPLE) % 1000)) > 950
+def test_kmeans_does_not_depend_on_the_order_of_the_pixels_nor_on_signs(monkeypatch):
+    monkeypatch.setattr(kmeans, "SAMPLE", 200)  # fewer than there are pixels
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(900, 4)) + 3 * rng.integers(0, 3, size=(900, 1))
+    order = rng.permutation(900)
+    labels = kmeans.kmeans_labels(points, 5, 0)
+    assert np.array_equal(kmeans.kmeans_labels(points[order], 5, 0), labels[order])
+    mirrored = points * [-1, 1, 1, -1]
+    assert np.array_equal(kmeans.kmeans_labels(mirrored, 5, 0), labels)
+
+
+@pytest.mark.parametrize("missing", [1, 3], ids=["in between", "the last one"])
+def test_a_cluster_may_be_missing_in_the_sample(monkeypatch, missing):
+    # The sample has pixels of three of the four clusters of the second run.
+    quarters = np.repeat([0, 1, 2, 3], 25)
+    drawn = np.flatnonzero(quarters != missing)
+    monkeypatch.setattr(tree, "draw_pixels", lambda *_: drawn)
+    runs = np.stack([quarters % 2, quarters, quarters]).astype(np.uint8)
+    found = tree.cluster_tree(runs, np.full(3, 1 / 3))
+    cut = found.cut(found.n_leaves)
+    assert len(np.unique(cut)) == 3
+    for quarter in range(4):  # no quarter is divided
+        assert len(np.unique(cut[quarters == quarter])) == 1
+    assert (
+        len({int(cut[quarters == quarter][0]) for quarter in range(4) if quarter != missing}) == 3
+    )
 
 
 def test_few_distinct_spectra_give_no_warning():

@@ -20,12 +20,23 @@ SAME_GROUP = 15 / 16
 """Co-association from which on two pixels belong to the same small group."""
 
 
-def indicator_matrix(runs: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
+def indicator_matrix(
+    runs: Sequence[NDArray[np.integer]], numbers: Sequence[int] | None = None
+) -> NDArray[np.float32]:
     """Binary indicator matrix of all clusters of all runs, shape (n, clusters of all runs).
 
     It is scaled so that the inner product of two rows is the co-association of the two pixels.
+
+    Parameters
+    ----------
+    runs : list of ndarray of int, shape (n,)
+        Labels of each run, from 0.
+    numbers : list of int, optional
+        Number of clusters of each run. In a sample of the pixels, the last ones may be missing.
     """
-    columns = [run[:, None] == np.arange(run.max() + 1) for run in runs]
+    if numbers is None:
+        numbers = [int(run.max()) + 1 for run in runs]
+    columns = [run[:, None] == np.arange(number) for run, number in zip(runs, numbers, strict=True)]
     return np.concatenate(columns, axis=1).astype(np.float32) / np.float32(np.sqrt(len(runs)))
 
 

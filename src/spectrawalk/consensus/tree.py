@@ -109,12 +109,11 @@ def cluster_tree(
     ([1, 1, 0, 0, 0], [1, 1, 2, 0, 0])
     """
     drawn = draw_pixels(runs.shape[1], SAMPLE, seed)
-    sample = list(runs[:, drawn])
-    indicators = indicator_matrix(sample)
+    numbers = runs.max(axis=1).astype(np.intp) + 1
+    indicators = indicator_matrix(list(runs[:, drawn]), numbers.tolist())
     with one_thread():
         group = np.unique(small_groups(indicators, GROUPS), return_inverse=True)[1]
-        n_labels = [int(run.max()) + 1 for run in sample]
-        scale = np.repeat(np.sqrt(weights * len(weights)), n_labels)
+        scale = np.repeat(np.sqrt(weights * len(weights)), numbers)
         size, means = group_means(indicators, group)
         merges = merge_order(means * scale, size)
     return _descend(runs, weights, means * np.sqrt(len(weights)), size, merges)
