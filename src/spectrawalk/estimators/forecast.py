@@ -16,6 +16,7 @@ import psutil
 
 from spectrawalk.consensus.graphs import LARGEST_RADIUS, NEIGHBORS
 from spectrawalk.consensus.resolutions import RESOLUTIONS
+from spectrawalk.consensus.tree import SAMPLE as JOINED
 from spectrawalk.errors import MemoryShortageError
 from spectrawalk.parameters import is_auto
 from spectrawalk.prepare.scaling import ROWS as SCALED_ROWS
@@ -44,13 +45,13 @@ _COARSE = 300
 _DISTANCES = 60_000_000
 """Bytes of the distances between sampled pixels that are held at a time."""
 
-_ENSEMBLE_BYTES = 400
-"""Bytes per pixel and cluster that an ensemble's labels take where they are joined."""
+_ENSEMBLE_JOINED = 11_000
+"""Bytes per sampled pixel where the labels of all runs are joined into groups."""
 
-_ENSEMBLE_KEPT = 2600
-"""Bytes per pixel that an ensemble holds all the time: feature sets, labels, one run kept whole."""
+_ENSEMBLE_KEPT = 1600
+"""Bytes per pixel that an ensemble holds all the time: feature sets, and the labels of all runs."""
 
-_ENSEMBLE_RUNS = 5
+_ENSEMBLE_RUNS = 4
 """Single runs that an ensemble takes as long as."""
 
 _PIXEL_SECONDS = 1.6e-4
@@ -111,7 +112,7 @@ def ensemble_memory(n_pixels: int, n_bands: int) -> int:
     """Bytes that a fit of SpectraWalk takes at the most, beside the program and the cube."""
     spectra, most = 8 * n_bands, RESOLUTIONS[-1]
     stages = _stages(n_pixels, n_bands, NEIGHBORS, most, windowed=False)
-    stages["joining"] = (spectra + _ENSEMBLE_BYTES * most, 0)
+    stages["joining"] = (spectra, _ENSEMBLE_JOINED * min(n_pixels, JOINED))
     stages["smoothing"] = (3 * spectra, 0)
     # Distances, and spectra as the ensemble sees them beside those that labels are predicted from.
     kept = 8 * NEIGHBORS + _ENSEMBLE_KEPT + spectra
