@@ -18,18 +18,18 @@ from spectrawalk.datasets import load_scene
 SCENES = ("indian-pines-subset", "salinas-a", "samson", "enmap-potsdam-north")
 
 CONSTANTS = {
-    detail: ("ABOVE_NOISE", "MIDDLE", "STEEPNESS"),
-    features: ("COORDINATES", "MNF_COMPONENTS", "LAGS", "INSIDE", "CLIPPED", "DARKEST"),
-    graphs: (
-        "NEIGHBORS", "RADIUS_SHARE", "LARGEST_RADIUS", "DECAY", "DENSITY_NEIGHBORS", "WEIGHT_SCALE",
-    ),
     resolutions: (
         "RESOLUTIONS", "FINEST_HALF", "WITHIN_FIELD", "CONSENSUS_RADIUS", "HALVINGS", "STRENGTH",
         "LEAST_SHARE",
     ),
-    coassociation: ("SAME_GROUP",),
+    detail: ("MIDDLE", "STEEPNESS", "ABOVE_NOISE"),
     tree: ("GROUPS", "SIZE_POWER"),
+    coassociation: ("SAME_GROUP",),
     levels: ("STRUCTURE", "SUPPORTED"),
+    graphs: (
+        "NEIGHBORS", "RADIUS_SHARE", "LARGEST_RADIUS", "DECAY", "DENSITY_NEIGHBORS", "WEIGHT_SCALE",
+    ),
+    features: ("MNF_COMPONENTS", "LAGS", "INSIDE", "CLIPPED", "DARKEST", "COORDINATES"),
 }  # fmt: skip
 
 
@@ -39,10 +39,10 @@ def development():
         scene = load_scene(name)
         truth = np.asarray(scene.ground_truth)
         yield scene, truth, len(np.unique(truth[truth > 0]))
-    yield from list(windows(0, 71, 501))[::6]
-    for scene, settings in list(variants(24))[::6]:
+    yield from list(windows(0, 71, 501))[::10]
+    for scene, settings in list(variants(24))[::12]:
         yield scene, np.asarray(scene.ground_truth), settings["n_classes"]
-    for scene in list(towns())[::3]:
+    for scene in list(towns())[:2]:
         yield scene, np.asarray(scene.ground_truth), len(scene.class_names)
 
 
