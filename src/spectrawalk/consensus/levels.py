@@ -2,8 +2,8 @@
 
 The height of a split is 1 - the mean co-association of its two sides: the weighted share of runs
 that separate two pixels, one from each side. In noise, and in images of one class, the runs do not
-agree on any split: the height of the first one is 0.67 at the most. In all scenes with classes it
-is 0.8 or more.
+agree on any split: the height of the first one is 0.73 at the most. In nearly all scenes with
+classes it is 0.79 or more.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ STRUCTURE = 0.75
 """Smallest height of the first split of an image with clusters."""
 
 SUPPORTED = 0.62
-"""Smallest height of a supported split: about two of three runs separate its sides."""
+"""Smallest height of a supported split: this share of the runs separates its sides."""
 
 LEAST_LIFETIME = 0.05
 """A number of clusters is a level if the next split is lower by at least this much."""
