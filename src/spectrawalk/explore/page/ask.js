@@ -1,5 +1,5 @@
 // "Ask me": the page shows the pixels whose classes would help most, three at a time.
-import { $, announce, count, el, swatch } from "./dom.js";
+import { $, count, el, swatch } from "./dom.js";
 import { json } from "./api.js";
 import { attempt, colorOf, nameOf, on, showPixel, step, store, tell } from "./store.js";
 import { marks, viewport } from "./maps.js";
@@ -148,5 +148,3 @@ export function startAsk() {
   on("tab", () => tell("marks"));
   on("theme", () => { if (current >= 0) drawQuestion(); });
 }
-
-export { announce };

@@ -41,8 +41,7 @@ const path = (points) => points.map(([x, y], i) =>
 export function lineChart(place, chart) {
   const width = Math.max(260, Math.round(place.clientWidth || 400));
   const height = chart.height || 220;
-  const left = 52, right = 8, top = 8, bottom = 38;
-  const xs = chart.x;
+  const right = 14, top = 8, bottom = 38, xs = chart.x;
   const all = chart.series.flatMap((s) => [...s.y, ...(s.low || []), ...(s.high || [])])
     .filter((v) => v !== null && Number.isFinite(v));
   if (!all.length || !xs.length) {
@@ -52,6 +51,8 @@ export function lineChart(place, chart) {
   const pad = (Math.max(...all) - Math.min(...all)) * 0.04 || 1;
   const [x0, x1] = [Math.min(...xs), Math.max(...xs)];
   const [y0, y1] = [Math.min(...all) - pad, Math.max(...all) + pad];
+  const marked = ticks(y0, y1, 4);
+  const left = 26 + 6.5 * Math.max(...marked.map((value) => short(value).length));
   const atX = (x) => left + ((x - x0) / (x1 - x0 || 1)) * (width - left - right);
   const atY = (y) => top + (1 - (y - y0) / (y1 - y0)) * (height - top - bottom);
 
@@ -65,7 +66,7 @@ export function lineChart(place, chart) {
       height: height - top - bottom, class: "excluded",
     }));
   }
-  for (const value of ticks(y0, y1, 4)) {
+  for (const value of marked) {
     root.append(
       svg("line", { x1: left, x2: width - right, y1: atY(value), y2: atY(value), class: "grid" }),
       svg("text", { x: left - 6, y: atY(value) + 4, "text-anchor": "end" }, short(value)));
@@ -111,6 +112,7 @@ export function lineChart(place, chart) {
         : svg("path", {
           d: path(points), fill: "none", stroke: line.color, "stroke-width": line.width || 1.6,
           "stroke-dasharray": line.dash || null, "stroke-linejoin": "round",
+          class: isWeak(line.color) ? "weak" : null,
         }));
     }
   }
@@ -156,6 +158,21 @@ export function key(series) {
       }));
     return el("li", {}, mark, ` ${line.name}`);
   }));
+}
+
+function luminance(color) {
+  const value = parseInt(color.slice(1), 16);
+  const [r, g, b] = [value >> 16, (value >> 8) & 255, value & 255].map((v) => {
+    const share = v / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** Whether a line of this colour is hard to see on the page, so that it needs an edge. */
+export function isWeak(color) {
+  const [a, b] = [luminance(color), document.documentElement.classList.contains("dark") ? 0.0092 : 1];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 2;
 }
 
 export const ink = () => css("--ink");

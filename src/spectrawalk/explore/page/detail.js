@@ -1,9 +1,9 @@
 // How many clusters: the slider, the dendrogram with its line, the supported numbers.
 import { $, afterPause, announce, count, el, perFrame, short, svg } from "./dom.js";
 import { json, ServerError } from "./api.js";
-import { lineChart, ticks } from "./charts.js";
+import { isWeak, lineChart, ticks } from "./charts.js";
 import {
-  canPreview, entries, nameOf, on, select, showPreview, shownK, step, store,
+  canPreview, entries, on, select, showPreview, shownK, step, store,
 } from "./store.js";
 
 // ---- the number of clusters
@@ -116,12 +116,13 @@ function drawTree() {
     svg("text", {
       class: "title", "text-anchor": "middle",
       transform: `translate(11 ${(top + floor) / 2}) rotate(-90)`,
-    }, "runs that separate"),
+    }, "separating runs (share)"),
     svg("line", {
       x1: left, x2: width - right, y1: atY(SUPPORTED), y2: atY(SUPPORTED), class: "support",
     }),
-    svg("text", { x: width - right, y: atY(SUPPORTED) - 4, "text-anchor": "end" },
-      "splits above are supported"));
+    svg("text", {
+      x: width - right, y: atY(SUPPORTED) + 13, "text-anchor": "end", class: "halo",
+    }, "splits above this line are supported"));
   for (const node of all) {
     const x = atX(node.place), y = node.split === null ? floor : atY(node.height);
     const from = node.above ? atY(node.above.height) : top - 6;
@@ -203,6 +204,7 @@ function colorTree() {
     for (const part of [node.stem, node.bar]) {
       if (!part) continue;
       part.classList.toggle("above", !below);
+      part.classList.toggle("weak", Boolean(color) && isWeak(color));
       if (color) part.setAttribute("stroke", color);
       else part.removeAttribute("stroke");
     }
@@ -306,7 +308,7 @@ function draw() {
 
 export function startDetail() {
   on("labels", draw);
-  on("selection", colorTree);
+  on("selection theme", () => { if (store.state) colorTree(); });
   const slider = $("k");
   slider.addEventListener("input", () => {
     store.moving = true;
@@ -323,5 +325,3 @@ export function startDetail() {
     }
   }, 80)).observe($("tree"));
 }
-
-export { nameOf };

@@ -1,5 +1,5 @@
 // The pixels in two diffusion coordinates, in the colours of their clusters, linked with the map.
-import { $, announce, count, el, perFrame, short } from "./dom.js";
+import { $, announce, count, css, el, perFrame, short } from "./dom.js";
 import { json } from "./api.js";
 import { ticks } from "./charts.js";
 import { entry } from "./map.js";
@@ -12,7 +12,6 @@ let data = null, dataOf = "", box = null, canvas, axisX, axisY, told, meaning, c
 let frame = null; // where the axes are
 
 const visible = () => !$("panel-embedding").hidden;
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 async function read() {
   const [x, y] = [Number(axisX.value || 1), Number(axisY.value || 2)];
@@ -86,7 +85,7 @@ function drawNow() {
     table[part] = entry(color, faded ? 0.2 : 0.95);
     pale[part] = entry(color, 0.2);
   });
-  const size = Math.max(2, Math.round(2.5 * ratio));
+  const size = Math.max(2, Math.round((data.x.length < 5000 ? 4 : 2.5) * ratio));
   const drawPoint = (i) => {
     const part = store.leaf[data.pixels[i]];
     if (part === NONE) return;

@@ -5,8 +5,9 @@ import { entries, on, select, selectNone, step, store } from "./store.js";
 function sizeOf(cluster) {
   const words = [`${count(cluster.pixels)} px`, `${(100 * cluster.share).toFixed(1)} %`];
   if (cluster.area) words.push(area(cluster.area));
-  if (cluster.matched) words.push(`matches ${cluster.matched}`);
-  return words.join(" \u00b7 ");
+  return [words.join(" \u00b7 "), cluster.matched
+    ? el("span", { class: "match", title: `matches ${cluster.matched}` }, `matches ${cluster.matched}`)
+    : ""];
 }
 
 /** A row of the legend, whose contents are set by `update`. */
@@ -50,7 +51,7 @@ function makeRow(id) {
     eye.setAttribute("aria-label", `Hide ${cluster.name}`);
     eye.textContent = cluster.hidden ? "Show" : "Hide";
     for (const control of [color, name, eye]) control.disabled = moving;
-    size.textContent = sizeOf(cluster);
+    size.replaceChildren(...sizeOf(cluster));
     row.classList.toggle("selected", box.checked);
     row.classList.toggle("put-away", cluster.hidden);
   };

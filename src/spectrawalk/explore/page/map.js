@@ -183,7 +183,7 @@ export class MapView {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.decorate(context, this);
     if (this.drawing) this.drawPolygon(context);
-    if (this.cursor && document.activeElement === canvas) {
+    if (this.cursor && !this.cursor.clicked && document.activeElement === canvas) {
       this.frame(context, this.cursor.row, this.cursor.col, [4, 3]);
     }
   }
@@ -241,7 +241,7 @@ export class MapView {
       this.draw();
       this.tell("vertex");
     } else if (place.inside) {
-      this.cursor = { row: place.row, col: place.col };
+      this.cursor = { row: place.row, col: place.col, clicked: true };
       this.tell("pick", { row: place.row, col: place.col, add });
     }
   }

@@ -1,10 +1,9 @@
 // The panel of the map: what is drawn, the toolbar, the readout, the marks on the map.
-import { $, afterPause, announce, count, el, short } from "./dom.js";
+import { $, afterPause, announce, count, el, short, swatch } from "./dom.js";
 import { bytes } from "./api.js";
 import { entry, MapView, Viewport } from "./map.js";
 import {
-  attempt, canPreview, colorOf, entries, idAt, idOfPart, nameOf, NONE, on, select, shownK, showPixel,
-  store, tell,
+  attempt, colorOf, entries, idAt, idOfPart, nameOf, NONE, on, select, showPixel, store, tell,
 } from "./store.js";
 
 const LAYERS = {
@@ -145,8 +144,12 @@ function captionOf(layer) {
   const { state } = store;
   if (layer === "certainty") return `${state.certainty.name}: ${state.certainty.meaning}`;
   if (layer === "disagreement") {
-    return el("span", {}, colored(DIFFERS), "differs from the ground truth ", colored(AGREES),
+    return el("span", {}, swatch(DIFFERS), "differs from the ground truth ", swatch(AGREES),
       "agrees", state.scores ? ` \u00b7 overall accuracy ${short(state.scores.oa, 3)}` : "");
+  }
+  if (layer === "truth") {
+    return el("span", {}, "ground truth: ", state.truth.map((each) =>
+      el("span", { class: "whole" }, swatch(each.color), each.name, " ")));
   }
   if (layer === "clusters") return `${count(entries().length)} clusters`;
   if (layer.startsWith("run ")) {
@@ -154,12 +157,6 @@ function captionOf(layer) {
     return run ? `run ${run.id}: ${run.method}, ${run.n_clusters} clusters` : layer;
   }
   return layerName(layer);
-}
-
-function colored(color) {
-  const mark = el("span", { class: "swatch", "aria-hidden": "true" });
-  mark.style.background = color;
-  return mark;
 }
 
 function caption() {
@@ -411,5 +408,3 @@ export function startMaps() {
   on("pixel marks", () => viewport.changed());
   on("runs", fillLayers);
 }
-
-export { canPreview, shownK };

@@ -1,5 +1,5 @@
 // The panel of one pixel: its spectrum over its cluster's, its neighbours, its confidence.
-import { $, announce, count, el, short, swatch } from "./dom.js";
+import { $, announce, el, short, swatch } from "./dom.js";
 import { json } from "./api.js";
 import { ink, key, lineChart } from "./charts.js";
 import { attempt, colorOf, nameOf, on, select, showPixel, store, tell } from "./store.js";
@@ -201,5 +201,3 @@ export function startPixel() {
   on("tab", (name) => { if (name === "pixel") draw(); });
   on("theme", draw);
 }
-
-export { count };
