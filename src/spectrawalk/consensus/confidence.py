@@ -56,8 +56,8 @@ def overlap_margin(
 class Overlaps(NamedTuple):
     """Overlap of each label's cluster with the clusters of the runs; see :func:`overlap_margin`."""
 
-    runs: NDArray[np.integer]
-    """Runs that count, shape (runs, n)."""
+    runs: list[NDArray[np.integer]]
+    """Labels of each run that counts."""
     tables: list[NDArray[np.float32]]
     """Weighted overlap of each cluster of each run with each label, shape (clusters, labels)."""
 
@@ -75,7 +75,7 @@ class Overlaps(NamedTuple):
             either = both.sum(axis=1, keepdims=True) + both.sum(axis=0) - both
             index = both / np.maximum(either, 1)
             tables.append((weight * index).astype(np.float32))
-        return cls(runs[near], tables)
+        return cls([runs[i] for i in near], tables)  # views, which take no memory
 
     def scores(self, pixels: slice | NDArray[np.intp]) -> NDArray[np.float32]:
         """Overlap of some pixels with each label, shape (pixels, labels)."""

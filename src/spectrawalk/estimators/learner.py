@@ -33,7 +33,6 @@ from spectrawalk.srdl.labels import Consensus
 from spectrawalk.srdl.neighbors import EXACT_SEARCH, global_neighbors
 from spectrawalk.srdl.numbering import number_by_size
 
-
 _OF_LABELS = {"n_clusters", "time", "n_eigenpairs", "consensus_radius"}
 """Parameters that need no new graph."""
 
@@ -279,7 +278,8 @@ class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator)
         if unknown:
             raise ParameterError(f"{type(self).__name__} has no {', '.join(unknown)} to change.")
         other = copy.copy(self)
-        vars(other).update(given)
+        for name, value in given.items():
+            setattr(other, name, value)
         check_parameters(other)
         check_labelling(other, other.n_clusters)
         check_enough_pixels(other.n_clusters, len(self._ranking))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spectrawalk.errors import ParameterError
+from spectrawalk.errors import FileError, ParameterError
 from spectrawalk.parameters import shown
 
 Step = Mapping[str, Any]
@@ -43,6 +43,22 @@ def checked_step(step: Any) -> dict[str, Any]:
             raise ParameterError(f"op '{operation}' lacks '{name}'.")
         found[name] = check(name, step[name])
     return found
+
+
+def checked_steps(steps: Any, record: object) -> tuple[dict[str, Any], ...]:
+    """Steps of a record, each checked.
+
+    Examples
+    --------
+    >>> checked_steps([{"op": "split", "cluster": 2}], "run.json")
+    ({'op': 'split', 'cluster': 2},)
+    """
+    if not isinstance(steps, list):
+        raise FileError(f"the steps in '{record}' are no list; give a run.json as it was written.")
+    try:
+        return tuple(checked_step(step) for step in steps)
+    except ParameterError as error:
+        raise FileError(f"a step in '{record}' cannot be taken: {error}") from None
 
 
 def _whole(name: str, value: Any) -> int:

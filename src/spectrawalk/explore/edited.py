@@ -31,14 +31,14 @@ def edited_result(
     >>> edited_result(scene, model, [merge]).map.names
     ('cluster 1', 'cluster 2')
     """
-    return shown_result(scene, replay(model, steps))
+    return shown_result(scene, replay(model, steps)) if steps else Result.of_fit(scene, model)
 
 
 def shown_result(scene: Scene, state: State) -> Result:
     """Result of what is shown. Clusters are numbered from 0 in the order of their ids."""
     model = state.model
-    if isinstance(model, TreeModel):
-        model = model.at(state.k)  # type: ignore[attr-defined]
+    if isinstance(model, TreeModel) and model.n_clusters_ != state.k:
+        model = model.at(state.k)
     labels, ids = state.labels()
     names = tuple(state.name(each) for each in ids)
     colors = np.array([list(bytes.fromhex(state.color(each)[1:])) for each in ids], dtype=np.uint8)
@@ -65,5 +65,5 @@ def confidence_of(
         return None
     image = np.full(scene.shape, np.nan, dtype=np.float32)
     valid = scene.mask
-    image[valid] = model.overlaps(labels).margin(labels[valid])  # type: ignore[attr-defined]
+    image[valid] = model.overlaps(labels).margin(labels[valid])
     return image

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ class Session:
         set aside.
     steps : sequence of dict
         Steps to begin with, where there is no file.
+    revisions : iterator of int
+        Numbers of revisions, which sessions may share.
 
     Examples
     --------
@@ -61,9 +64,11 @@ class Session:
         path: Path | None = None,
         about: str = "",
         steps: Sequence[Step] = (),
+        revisions: Iterator[int] | None = None,
     ) -> None:
         self.lock = threading.RLock()
-        self.revision = 0
+        self._revisions = revisions or count(1)
+        self.revision = next(self._revisions)
         self.saved_at: str | None = None
         self.remark: str | None = None
         self._path, self._about = path, about
@@ -117,6 +122,10 @@ class Session:
             self._undone.pop()
             return self._changed()
 
+    def renew(self) -> None:
+        """Make steps for what was shown before outdated."""
+        self.revision = next(self._revisions)
+
     def _begin(self, first: State, steps: Iterable[Step]) -> None:
         self._states, self._steps = [first], list[dict[str, Any]]()
         self._undone: list[dict[str, Any]] = []
@@ -132,7 +141,7 @@ class Session:
             raise OutdatedError("the session was changed in another tab; look at it and try again.")
 
     def _changed(self) -> State:
-        self.revision += 1
+        self.renew()
         self._save()
         return self.state
 

@@ -7,9 +7,10 @@ state is a function of the fit and the steps alone, so the command line can repe
 
 from __future__ import annotations
 
-import copy
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,12 @@ class State:
             return cls(model, model, "tree", model.n_clusters_, parts, n_leaves, clusters, sizes)
         return _flat(model, "clusters", model.labels_, model.n_clusters_)
 
-    @property
+    @cached_property
+    def version(self) -> str:
+        """Changes when the parts do."""
+        return f"{self.base}-{zlib.crc32(self.parts.tobytes()):08x}"
+
+    @cached_property
     def ids(self) -> list[int]:
         """Ids of the clusters that have pixels, in order."""
         return sorted({c for c, n in zip(self.cluster_of, self.sizes, strict=True) if n})
@@ -181,9 +187,7 @@ def _back_to_tree(state: State, k: int) -> State:
     fresh = State.of_fit(state.model)
     model = state.model
     assert isinstance(model, TreeModel)
-    return replace(
-        fresh, k=k, cluster_of=tuple(model.ancestors(k).tolist()), answers=state.answers
-    )
+    return replace(fresh, k=k, cluster_of=tuple(model.ancestors(k).tolist()), answers=state.answers)
 
 
 def _merge(state: State, step: Step) -> State:
@@ -192,8 +196,9 @@ def _merge(state: State, step: Step) -> State:
         raise ParameterError("op 'merge' needs two clusters or more.")
     kept, gone = clusters[0], set(clusters[1:])
     names = dict(state.names)
-    if kept not in names:
-        names |= {kept: names[c] for c in reversed(clusters) if c in names}
+    named = [c for c in clusters if c in names]
+    if named:
+        names[kept] = names[named[0]]
     merged = tuple(kept if c in gone else c for c in state.cluster_of)
     return _forget(replace(state, cluster_of=merged, names=names), gone)
 
@@ -258,7 +263,7 @@ def _polygon(state: State, step: Step) -> State:
     part = len(state.cluster_of)
     if part >= NONE:
         raise ParameterError(
-            f"this map has {part - state.n_leaves} polygons, and no room for another one; undo some."
+            f"this map has {part - state.n_leaves} polygons, and no room for more; undo some."
         )
     rows, cols = state.parts.shape
     inside = inside_polygon(step["points"], (rows, cols)) & (state.parts != NONE)
@@ -293,17 +298,16 @@ def _answer(state: State, step: Step) -> State:
 
 
 def _classify(state: State, step: Step) -> State:
-    model = copy.copy(state.model)
-    if not hasattr(model, "refit_with"):
+    fit = state.fit
+    if not isinstance(fit, TreeModel):
         raise ParameterError("op 'classify' needs the runs of SpectraWalk; this is a single run.")
     if not any(state.answers.values()):
         raise ParameterError("no pixel has a class yet; answer a question first.")
-    model.refit_with(state.answers)
-    n_classes = len(model.classes_)
-    if n_classes >= NONE:
-        raise ParameterError(f"the answers name {n_classes} classes; a map shows {NONE - 1}.")
-    names = {number: str(each) for number, each in enumerate(model.classes_)}
-    flat = _flat(state.model, "answers", model.labels_, n_classes)
+    labels, classes = fit.classified(state.answers)
+    if len(classes) >= NONE:
+        raise ParameterError(f"the answers name {len(classes)} classes; a map shows {NONE - 1}.")
+    flat = _flat(fit, "answers", labels, len(classes))
+    names = {number: str(each) for number, each in enumerate(classes)}
     return replace(flat, k=state.k, names=names, answers=state.answers)
 
 
@@ -365,7 +369,7 @@ def _present(state: State, cluster: int) -> int:
 
 
 def _new_id(state: State) -> int:
-    """Smallest number that neither a cluster nor a leaf has: a leaf's is that of a cut's cluster."""
+    """Smallest number that no cluster and no leaf has: a leaf's is kept for a cut."""
     return max(*state.cluster_of, *state.names, *state.colors, state.n_leaves - 1) + 1
 
 
