@@ -252,17 +252,22 @@ async function drawCurve() {
   if (curveOf === `${run} ${revision}`) return;
   curveOf = `${run} ${revision}`;
   const chart = el("div", { class: "curve" });
-  const field = (name, key, attributes) => {
+  const field = (name, key, most, { least = 0, read = (v) => v, write = (v) => v, by = 1 } = {}) => {
+    const told = el("output", {}, short(relabel[key]));
     const input = el("input", {
-      type: "number", value: relabel[key], min: 0, ...attributes,
-      onchange: () => step({ op: "relabel", [key]: Number(input.value) }, `${name} ${input.value}`),
+      type: "range", min: write(least), max: write(Math.max(most, relabel[key])), step: by,
+      value: write(relabel[key]),
+      oninput: () => { told.textContent = short(read(Number(input.value))); },
+      onchange: () => step({ op: "relabel", [key]: read(Number(input.value)) },
+        `${name} ${told.textContent}`),
     });
-    return el("label", {}, `${name} `, input);
+    return el("label", {}, el("span", {}, name), input, told);
   };
+  const round = (v) => Number((10 ** v).toPrecision(2)); // t goes over decades
   const fields = el("div", { class: "fields" },
-    field("Diffusion time t", "time", { step: "any" }),
-    field("Eigenpairs M", "n_eigenpairs", { min: 1, max: relabel.largest_n_eigenpairs }),
-    field("Consensus radius", "consensus_radius", { step: 1 }));
+    field("Diffusion time t", "time", 1000, { least: 1, read: round, write: Math.log10, by: "any" }),
+    field("Eigenpairs M", "n_eigenpairs", relabel.largest_n_eigenpairs, { least: 1 }),
+    field("Consensus radius", "consensus_radius", 10));
   $("tree").replaceChildren(chart, fields);
   try {
     const { sorted, n_clusters: k } = await json("curve");

@@ -6,7 +6,8 @@ function sizeOf(cluster) {
   const words = [`${count(cluster.pixels)} px`, `${(100 * cluster.share).toFixed(1)} %`];
   if (cluster.area) words.push(area(cluster.area));
   return [words.join(" \u00b7 "), cluster.matched
-    ? el("span", { class: "match", title: `matches ${cluster.matched}` }, `matches ${cluster.matched}`)
+    ? el("span", { class: "match", title: `best match in the ground truth: ${cluster.matched}` },
+      `class ${cluster.matched}`)
     : ""];
 }
 
