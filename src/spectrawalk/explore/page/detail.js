@@ -116,13 +116,10 @@ function drawTree() {
     svg("text", {
       class: "title", "text-anchor": "middle",
       transform: `translate(11 ${(top + floor) / 2}) rotate(-90)`,
-    }, "separating runs (share)"),
+    }, "share of runs"),
     svg("line", {
       x1: left, x2: width - right, y1: atY(SUPPORTED), y2: atY(SUPPORTED), class: "support",
-    }),
-    svg("text", {
-      x: width - right, y: atY(SUPPORTED) + 13, "text-anchor": "end", class: "halo",
-    }, "splits above this line are supported"));
+    }));
   for (const node of all) {
     const x = atX(node.place), y = node.split === null ? floor : atY(node.height);
     const from = node.above ? atY(node.above.height) : top - 6;
@@ -148,7 +145,9 @@ function drawTree() {
   svg("rect", { class: "reach", x: left, width: width - left - right, y: -9, height: 18 }),
   svg("line", { x1: left, x2: width - right, y1: 0, y2: 0 }),
   svg("circle", { class: "grip", cx: left, cy: 0, r: 7 }));
-  root.append(handle);
+  const words = svg("text", { x: width - right, "text-anchor": "end", class: "halo" },
+    "splits above this line are supported");
+  root.append(handle, words);
   place.replaceChildren(root);
 
   const kAt = (event) => {
@@ -179,7 +178,7 @@ function drawTree() {
     follow(to);
     commitSoon();
   });
-  drawn = { tree, leaves, all, strips, names, handle, atX, atY, gap, left, floor, low, high, width,
+  drawn = { tree, leaves, all, strips, names, handle, words, atX, atY, gap, left, floor, low, high, width,
     height, heights };
   colorTree();
 }
@@ -239,7 +238,10 @@ function colorTree() {
   const { heights, low, high } = drawn;
   const above = cut > 1 ? heights[cut - 2] : high, below = cut - 1 < heights.length
     ? heights[cut - 1] : low;
-  drawn.handle.setAttribute("transform", `translate(0 ${drawn.atY((above + below) / 2).toFixed(1)})`);
+  const at = drawn.atY((above + below) / 2), dashed = drawn.atY(SUPPORTED);
+  drawn.handle.setAttribute("transform", `translate(0 ${at.toFixed(1)})`);
+  // The words keep out of the way of the line.
+  drawn.words.setAttribute("y", at > dashed - 2 && at < dashed + 22 ? dashed - 5 : dashed + 13);
   drawn.handle.setAttribute("aria-valuenow", cut);
   drawn.handle.setAttribute("aria-valuetext", `${cut} clusters`);
 }
@@ -301,6 +303,7 @@ function draw() {
     }
     colorTree();
   } else if (state.base === "clusters" && state.relabel) {
+    if (drawn) curveOf = "";
     drawn = null;
     drawCurve();
   } else {
@@ -323,7 +326,10 @@ export function startDetail() {
   slider.addEventListener("change", commitSoon);
   slider.addEventListener("change", () => announce(`${slider.value} clusters`));
   new ResizeObserver(afterPause(() => {
-    if (store.state && drawn && ($("tree").clientWidth !== drawn.width
+    if (store.state && curveOf && !drawn) {
+      curveOf = "";
+      draw();
+    } else if (store.state && drawn && ($("tree").clientWidth !== drawn.width
         || $("tree").clientHeight !== drawn.height)) {
       drawn = null;
       draw();

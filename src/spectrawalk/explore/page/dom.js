@@ -43,10 +43,9 @@ export const css = (name) =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** Replace what is in a table's body. Each cell is text or a node. */
-export function table(head, rows, { caption, numbers = [] } = {}) {
+export function table(head, rows, { label, numbers = [] } = {}) {
   const kind = (i) => (numbers.includes(i) ? { class: "number" } : {});
-  return el("table", {},
-    caption ? el("caption", {}, caption) : null,
+  return el("table", { "aria-label": label },
     head.length
       ? el("thead", {}, el("tr", {}, head.map((name, i) =>
         el("th", { scope: "col", ...kind(i) }, name))))

@@ -63,7 +63,7 @@ function drawHistory() {
   list.replaceChildren(
     el("h3", {}, "History"),
     steps.length ? el("ol", { class: "history" }, rows)
-      : el("p", { class: "soft" }, session.undo ? `${session.undo} steps were made.`
+      : el("p", { class: "soft" }, session.undo ? `Steps so far: ${session.undo}.`
         : "Nothing was changed yet."),
     el("p", { class: "soft" }, saved && !Number.isNaN(saved.getTime())
       ? `Every step is saved; the last one at ${saved.toLocaleTimeString("en-GB")}.`

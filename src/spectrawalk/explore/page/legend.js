@@ -3,11 +3,11 @@ import { $, area, count, el } from "./dom.js";
 import { entries, on, select, selectNone, step, store } from "./store.js";
 
 function sizeOf(cluster) {
-  const words = [`${count(cluster.pixels)} px`, `${(100 * cluster.share).toFixed(1)} %`];
+  const words = [`${count(cluster.pixels)} px`, `${(100 * cluster.share).toFixed(cluster.share < 0.0995 ? 1 : 0)} %`];
   if (cluster.area) words.push(area(cluster.area));
   return [words.join(" \u00b7 "), cluster.matched
     ? el("span", { class: "match", title: `best match in the ground truth: ${cluster.matched}` },
-      `class ${cluster.matched}`)
+      `truth: ${cluster.matched}`)
     : ""];
 }
 

@@ -19,6 +19,7 @@ let lost = false;
 
 function showTrouble(sentence, closable = true) {
   const place = $("trouble");
+  if (!place.hidden && sentence === place.firstChild?.textContent) return;
   if (!sentence) {
     place.hidden = true;
     place.replaceChildren();
@@ -42,7 +43,8 @@ async function look() {
       alive = null;
       await (store.state ? refresh() : open());
       await follow();
-    } else if (store.state && !store.moving) {
+    } else if (!store.state) await open();
+    else if (!store.moving) {
       const started = alive && told.started !== undefined && told.started !== alive.started;
       if (started || told.revision !== store.state.revision || told.run !== store.state.run) {
         // Another tab, or the server after a restart.
@@ -117,8 +119,8 @@ async function open() {
 
 on("trouble", (sentence) => { if (!lost) showTrouble(sentence); });
 on("state", drawHead);
-on("pixel", () => {
-  if (store.pixel && $("panel-ask").hidden && $("panel-embedding").hidden) openTab($("tab-pixel"));
+on("pixel", (picked) => {
+  if (picked && store.pixel && $("panel-ask").hidden && $("panel-embedding").hidden) openTab($("tab-pixel"));
 });
 $("keys").addEventListener("click", () => $("help").showModal());
 startTheme();

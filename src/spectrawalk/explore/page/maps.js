@@ -174,15 +174,14 @@ function describe(place) {
     return;
   }
   const { row, col } = place, { scene } = store.state, { transform } = scene;
-  const words = [`row ${row}, column ${col}`];
+  const id = idAt(row, col), at = row * scene.cols + col;
+  const words = [id === null ? "no data" : nameOf(id), `row ${row}, column ${col}`];
   if (transform) {
     const [a, b, c, d, e, f] = transform;
     const x = a * (col + 0.5) + b * (row + 0.5) + c, y = d * (col + 0.5) + e * (row + 0.5) + f;
     const digits = Math.abs(a) + Math.abs(b) < 0.1 ? 6 : 1;
     words.push(`x ${x.toFixed(digits)}, y ${y.toFixed(digits)}${scene.crs ? ` (${scene.crs})` : ""}`);
   }
-  const id = idAt(row, col), at = row * scene.cols + col;
-  words.push(id === null ? "no data" : nameOf(id));
   const shown = [$("layer").value, $("beside").value];
   if (shown.includes("certainty") && held.certainty && held.certainty[at] <= 250) {
     words.push(`${store.state.certainty.name} ${(held.certainty[at] / 250).toFixed(2)}`);
@@ -257,7 +256,9 @@ function fillComposites() {
     if (nearestBands(lengths)) options.push(el("option", { value: key }, name));
   }
   options.push(el("option", { value: "hand" }, "By hand"), el("option", { value: "none" }, "None"));
+  const before = $("composite").value;
   $("composite").replaceChildren(...options);
+  if (options.some((option) => option.value === before)) $("composite").value = before;
   const numbers = store.state.scene.band_numbers;
   ["band-r", "band-g", "band-b"].forEach((id, i) => {
     $(id).max = numbers[numbers.length - 1];

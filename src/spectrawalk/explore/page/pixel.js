@@ -27,8 +27,8 @@ export function axis() {
   let last = null;
   for (const band of order) {
     if (last !== null) {
-      const between = gaps.find((gap) => gap.low > x[last] && gap.low < x[band]);
-      if (between) places.push({ x: between.low, band: null });
+      const between = gaps.some((gap) => gap.low >= x[last] && gap.high <= x[band]);
+      if (between) places.push({ x: (x[last] + x[band]) / 2, band: null });
     }
     places.push({ x: x[band], band });
     last = band;
@@ -185,17 +185,17 @@ async function draw() {
 }
 
 export function startPixel() {
-  on("pixel", () => {
+  on("pixel", (picked) => {
     draw();
     const { pixel } = store;
-    if (pixel) {
+    if (pixel && picked) {
       announce(`Row ${pixel.row}, column ${pixel.col}: `
         + (pixel.cluster === null ? "no data" : nameOf(pixel.cluster)));
     }
   });
   on("state", ({ before }) => {
     // The cluster of the pixel may have changed: ask again.
-    if (store.pixel && before) showPixel(store.pixel.row, store.pixel.col);
+    if (store.pixel && before) showPixel(store.pixel.row, store.pixel.col, false);
     else draw();
   });
   on("tab", (name) => { if (name === "pixel") draw(); });

@@ -142,7 +142,8 @@ async function compare(result) {
     const [left, right] = [legendOf(a), legendOf(b)];
     const named = (legend, id, name) => el("span", {},
       legend.has(id) ? swatch(legend.get(id).color) : "", String(name));
-    const head = ["", ...told.b.map((id, i) => named(right, id, told.names_b[i]))];
+    const brief = (name) => String(name).replace(/^cluster (\d+)$/, "$1");
+    const head = ["", ...told.b.map((id, i) => named(right, id, brief(told.names_b[i])))];
     const rows = told.a.map((id, i) => {
       const most = Math.max(...told.pixels[i]), sum = told.pixels[i].reduce((x, y) => x + y, 0);
       return [named(left, id, told.names_a[i]), ...told.pixels[i].map((n) => {
@@ -152,11 +153,14 @@ async function compare(result) {
       })];
     });
     result.replaceChildren(
+      el("p", {}, `Pixels of each cluster of run ${a} in the clusters of run ${b}. Bold: where most of `
+        + "a cluster went."),
       table(head, rows, {
-        caption: `Pixels of each cluster of run ${a} in the clusters of run ${b}`,
+        label: `Clusters of run ${a} in the clusters of run ${b}`,
         numbers: told.b.map((_, i) => i + 1),
       }),
-      el("p", { class: "soft" }, "Bold: where most of a cluster went."));
+    );
+    result.scrollIntoView({ block: "nearest" });
     const other = [a, b].find((id) => id !== store.state.run);
     if (other !== undefined) showBeside(`run ${other}`);
   });

@@ -187,13 +187,13 @@ export function selectNone() {
 let asked = 0;
 
 /** Show a pixel: its spectrum, its neighbours, its place. */
-export async function showPixel(row, col) {
+export async function showPixel(row, col, picked = true) {
   const mine = ++asked;
   await attempt(async () => {
     const told = await json("pixel", { row, col });
     if (mine !== asked) return;
     store.pixel = told;
-    tell("pixel");
+    tell("pixel", picked);
   });
 }
 
