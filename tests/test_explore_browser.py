@@ -27,10 +27,10 @@ PATIENCE = 20_000  # that an answer may take on a busy computer, in milliseconds
 
 
 class Explorer:
-    """A server on the folder of a run, and a page of it in the browser."""
+    """A server on the folder of a run or on a scene, and a page of it in the browser."""
 
-    def __init__(self, folder, context):
-        self.folder, self.context = folder, context
+    def __init__(self, source, context):
+        self.source, self.context = source, context
         self.port = None
         self.foreign, self.complaints = [], []
         context.route("**/*", self._only_local)
@@ -47,12 +47,14 @@ class Explorer:
             route.abort()
 
     def _note(self, message):
-        # The second is about the tests: they read the canvas more often than the page does.
-        if message.type in ("error", "warning") and "willReadFrequently" not in message.text:
+        # Of the tests, which read the canvas often; and while the scene is being opened.
+        expected = "willReadFrequently" in message.text or "503" in message.text
+        if message.type in ("error", "warning") and not expected:
             self.complaints.append(message.text)
 
-    def start(self, port=8765):
-        self.process = start("explore", self.folder, "--no-browser", "--port", port)
+    def start(self, *options, port=8765):
+        arguments = [self.source, "--no-browser", "--port", port, *options]
+        self.process = start("explore", *arguments)
         for line in self.process.stdout:
             found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=\S+", line)
             if found:
@@ -354,7 +356,7 @@ def test_a_restart_keeps_the_session(explorer, model):
     explorer.wait("!document.querySelector('#undo').disabled")
     explorer.stop()
     page.get_by_text("The server does not answer").wait_for()
-    explorer.start(explorer.port)
+    explorer.start(port=explorer.port)
     page.goto(explorer.address)
     explorer.wait("document.querySelectorAll('#legend li').length > 0")
     assert "meadow" in explorer.names()
@@ -533,6 +535,39 @@ def test_a_scene_with_coordinates_and_excluded_bands(chromium, tmp_path):
         explorer.context.close()
     assert explorer.foreign == []
     assert explorer.complaints == []
+
+
+def test_a_scene_is_opened_while_the_page_waits(chromium, tmp_path):
+    explorer = Explorer(SCENE, chromium.new_context())
+    explorer.start("-o", tmp_path / "results")
+    try:
+        explorer.page.goto(explorer.address)
+        explorer.page.get_by_role("heading", name="Reading and clustering the scene").wait_for()
+        explorer.wait("document.querySelectorAll('#legend li').length > 0")
+        assert explorer.page.locator("#map").is_visible()
+    finally:
+        explorer.stop()
+        explorer.context.close()
+    assert explorer.foreign == []
+
+
+def test_a_scene_that_cannot_be_read_is_told_on_the_page(chromium, tmp_path):
+    scene = make_scene(shape=(20, 20), n_bands=20, n_classes=2, random_state=0)
+    write_scene(tmp_path / "cut.hdr", scene)
+    data = next(each for each in tmp_path.iterdir() if each.suffix != ".hdr")
+    data.write_bytes(data.read_bytes()[:999])
+    explorer = Explorer(tmp_path / "cut.hdr", chromium.new_context())
+    explorer.start("-o", tmp_path / "results")
+    try:
+        explorer.page.goto(explorer.address)
+        explorer.page.locator("#trouble p").wait_for()
+        told = explorer.page.locator("#trouble p").inner_text()
+        assert data.name in told
+        assert told.endswith(".")
+        assert explorer.page.locator("#map").is_hidden()
+    finally:
+        explorer.stop()
+        explorer.context.close()
 
 
 # ---- accessibility

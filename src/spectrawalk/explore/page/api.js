@@ -5,9 +5,10 @@ let listener = () => {};
 
 /** What the server could not do, in its own sentence. */
 export class ServerError extends Error {
-  constructor(sentence, status) {
+  constructor(sentence, status, told) {
     super(sentence);
     this.status = status;
+    this.told = told;
   }
 }
 
@@ -42,12 +43,12 @@ async function ask(path, options = {}) {
   }
   heard(true);
   if (answer.ok) return answer;
-  let sentence = `The server answered ${answer.status}.`;
+  let sentence = `The server answered ${answer.status}.`, told = {};
   try {
-    const told = await answer.json();
+    told = await answer.json();
     sentence = told.error || sentence;
   } catch { /* not JSON: the status is all there is to tell */ }
-  throw new ServerError(sentence, answer.status);
+  throw new ServerError(sentence, answer.status, told);
 }
 
 export const json = async (path, given = {}, options = {}) =>

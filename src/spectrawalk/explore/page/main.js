@@ -32,7 +32,7 @@ function showTrouble(sentence, closable = true) {
 
 // ---- the connection
 
-let alive = null, askAlive = true;
+let alive = null, askAlive = true, failed = false, opening = true;
 
 async function look() {
   try {
@@ -67,7 +67,7 @@ async function look() {
 async function keepLooking() {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, lost ? 1000 : 2000));
-    if (!document.hidden || lost) await look();
+    if (!opening && !failed && (!document.hidden || lost)) await look();
   }
 }
 
@@ -112,9 +112,44 @@ function startTheme() {
   apply();
 }
 
+// ---- the first state
+
+function showStarting({ stage, done, total }) {
+  $("main").hidden = true;
+  $("starting").hidden = false;
+  $("starting-stage").textContent = `${stage || "reading"}\u2026`;
+  if (total > 1) $("starting-bar").value = Math.min(1, done / total);
+  else $("starting-bar").removeAttribute("value");
+  $("subtitle").textContent = "";
+}
+
+/** Wait until the scene is read and clustered, and show it; or say why that cannot be. */
 async function open() {
-  const state = await json("state");
-  await take(state);
+  for (;;) {
+    let starting;
+    try {
+      ({ starting } = await json("alive"));
+    } catch (error) {
+      if (error instanceof Lost) return; // it is asked again
+      starting = error.told?.starting;
+      if (!starting) {
+        if (error.status !== 404) {
+          $("main").hidden = true;
+          $("starting").hidden = true;
+          $("subtitle").textContent = "";
+          showTrouble(error.message, false);
+          failed = true;
+          return;
+        }
+      }
+    }
+    if (!starting) break;
+    showStarting(starting);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+  }
+  $("main").hidden = false;
+  $("starting").hidden = true;
+  await take(await json("state"));
 }
 
 on("trouble", (sentence) => { if (!lost) showTrouble(sentence); });
@@ -134,5 +169,5 @@ startAsk();
 startEmbedding();
 startRuns();
 startExport();
-attempt(open);
+attempt(open).then(() => { opening = false; });
 keepLooking();
