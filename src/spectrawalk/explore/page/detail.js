@@ -12,9 +12,9 @@ import {
 async function commit() {
   store.moving = false;
   const { state } = store, k = shownK();
-  if (state.base === "clusters") {
-    const wanted = Number($("k").value);
-    if (wanted !== state.k) await step({ op: "relabel", k: wanted }, `${wanted} clusters`);
+  if (!canPreview()) {
+    const wanted = Number($("k").value), op = state.base === "clusters" ? "relabel" : "cut";
+    if (op === "cut" || wanted !== state.k) await step({ op, k: wanted }, `${wanted} clusters`);
   } else if (store.preview !== null || k !== state.k) {
     await step({ op: "cut", k }, `${k} clusters`);
   }
@@ -309,7 +309,8 @@ function draw() {
   } else {
     drawn = null;
     $("tree").replaceChildren(el("p", { class: "soft" }, state.base === "answers"
-      ? "The map shows the classes of the answers. Undo to return to the clusters of the tree."
+      ? "The map shows the classes of the answers. Undo, or choose a number of clusters, to return to "
+        + "the tree."
       : "This run has no tree, so the number of clusters cannot be changed."));
   }
 }

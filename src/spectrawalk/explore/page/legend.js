@@ -52,6 +52,8 @@ function makeRow(id) {
     eye.setAttribute("aria-label", `Hide ${cluster.name}`);
     eye.textContent = cluster.hidden ? "Show" : "Hide";
     for (const control of [color, name, eye]) control.disabled = moving;
+    size.title = cluster.confidence === null || cluster.confidence === undefined ? ""
+      : `mean ${store.state.certainty.name} ${cluster.confidence.toFixed(2)}`;
     size.replaceChildren(...sizeOf(cluster));
     row.classList.toggle("selected", box.checked);
     row.classList.toggle("put-away", cluster.hidden);

@@ -237,11 +237,12 @@ async function readComposite() {
     viewport.changed();
     return;
   }
-  const bands = wantedBands().join(","), key = `${store.state.run} ${bands}`;
+  const bands = wantedBands().join(","), [low, high] = $("stretch").value.split(",");
+  const key = `${store.state.run} ${bands} ${low} ${high}`;
   if (key === compositeShown) return;
   compositeShown = key;
   await attempt(async () => {
-    const colors = await bytes("composite", { bands });
+    const colors = await bytes("composite", { bands, low, high });
     if (compositeShown !== key) return;
     main.setComposite(colors, rows, cols);
     second.base = main.base;
@@ -379,6 +380,7 @@ export function startMaps() {
     paintAll();
   });
   $("composite").addEventListener("change", readComposite);
+  $("stretch").addEventListener("change", readComposite);
   for (const id of ["band-r", "band-g", "band-b"]) {
     $(id).addEventListener("change", () => readComposite());
   }
