@@ -8,6 +8,7 @@ import numpy as np
 
 from spectrawalk import SRDL, SpectraWalk
 from spectrawalk.datasets import make_scene
+from spectrawalk.explore.opening import Opening
 from spectrawalk.explore.runs import Opened, Runs
 from spectrawalk.explore.security import Keys
 from spectrawalk.explore.server import application
@@ -64,7 +65,9 @@ def make_runs(folder, model=None, **fields):
 
 def client_of(runs, *, enter=True):
     keys = Keys(PORT)
-    client = TestClient(application(runs, keys), base_url=HOME, raise_server_exceptions=False)
+    client = TestClient(
+        application(Opening.of(runs), keys), base_url=HOME, raise_server_exceptions=False
+    )
     client.keys = keys
     if enter:
         client.get(f"/?token={keys.token}", follow_redirects=False)

@@ -373,6 +373,42 @@ def test_ten_clients_at_once_leave_a_whole_session(runs, tmp_path):
     assert len(session._states) == len(session.steps) + 1
 
 
+def test_what_was_done_is_told_in_words(client):
+    step(client, "cut", k=5)
+    step(client, "name", cluster=1, name="corn")
+    step(client, "merge", clusters=[1, 4])
+    step(client, "polygon", points=[[4, 4], [4, 10], [9, 10]], name="road")
+    step(client, "answer", pixel=45, **{"class": None})
+    step(client, "hide", cluster=0, hidden=True)
+    step(client, "color", cluster=0, color="#000000")
+    step(client, "split", cluster=1)
+    step(client, "name", cluster=1, name="")
+    client.post("/api/undo", json={})
+    state = client.post("/api/undo", json={}).json()
+    assert [each["text"] for each in state["session"]["history"]] == [
+        "cut into 5 clusters",
+        "call cluster 2 corn",
+        "merge corn and cluster 5",
+        "draw a polygon of road",
+        "answer for the pixel in row 2, column 5: not known",
+        "hide cluster 1",
+        "give cluster 1 the colour #000000",
+        "split corn",
+        "call corn by its number",
+    ]
+    assert state["session"]["undo"] == 7
+
+
+def test_the_server_says_that_it_is_there(client, runs):
+    first = client.get("/api/alive").json()
+    assert first["leaf_version"] == state_of(client)["leaf_version"]
+    step(client, "cut", k=5)
+    later = client.get("/api/alive").json()
+    assert later["revision"] > first["revision"]
+    assert later["started"] == first["started"]
+    assert client_of(runs).get("/api/alive").json()["started"] != first["started"]
+
+
 def wait_for(client, number, *wanted):
     for _ in range(600):
         run = client.get("/api/runs").json()["runs"][number - 1]

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import socket
+import time
 from pathlib import Path
 
 import httpx
@@ -173,6 +174,16 @@ def test_the_session_of_another_run_is_set_aside(folder):
     assert explorer_of("tree").get("/api/state").json()["k"] == 6
 
 
+def wait_until_open(client):
+    for _ in range(600):
+        answer = client.get("/api/state")
+        if answer.status_code != 503:
+            return answer
+        assert set(answer.json()["starting"]) == {"stage", "done", "total"}
+        time.sleep(0.1)
+    raise AssertionError("it never opened")
+
+
 class Server:
     """The command in a process of its own."""
 
@@ -186,6 +197,7 @@ class Server:
         self.port = int(re.search(r":(\d+)/", self.address)[1])
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60)
         self.client.get(self.address)
+        wait_until_open(self.client)
 
     def __enter__(self):
         return self
@@ -219,7 +231,10 @@ def test_a_real_server_from_start_to_ctrl_c_and_again(folder):
         code, err = server.stop()
         assert (code, err) == (0, "")
     assert json.loads(Path("maps/explore-session.json").read_bytes())["steps"]
+    key = Path("maps/.explore-key")
+    assert key.stat().st_mode & 0o777 == 0o600
     with Server(*scene) as server:  # uses the results of the last time
+        assert server.client.cookies == client.cookies, "an open page goes on"
         assert server.client.get("/api/state").json()["k"] == 7
         server.client.post("/api/run", json={"parameters": {"detail": 1}})
         assert server.stop(signal.SIGTERM)[0] == 143
@@ -255,15 +270,40 @@ def huge_request(server):
     [
         ("no-such-scene",),
         ("tree", "--crop", "0:5,0:5"),
-        ("empty",),
-        ("field.npy", "-o", "tree", "--crop", "0:9,0:9"),
+        ("tree/no-such-folder",),
         ("--port", "0"),
     ],
 )
-def test_what_cannot_be_explored_is_said_in_a_sentence(folder, args):
-    os.mkdir("empty")
+def test_what_cannot_be_asked_for_is_said_in_a_sentence(folder, args):
     done = run("explore", *args, "--no-browser")
     assert_one_line_error(done.exit_code, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        (("bad.npy",), "bad.npy"),
+        (("empty",), "empty"),
+        (("field.npy", "-o", "tree", "--crop", "0:9,0:9"), "other options"),
+        (("changed",), "sha256"),
+        (("field.npy", "--crop", "0:99,0:99"), "--crop"),
+    ],
+)
+def test_a_scene_that_cannot_be_opened_is_said_on_the_page_too(folder, args, why):
+    os.mkdir("empty")
+    Path("bad.npy").write_bytes(Path("field.npy").read_bytes()[:500])
+    shutil.copytree("tree", "changed")
+    record = json.loads(Path("changed/run.json").read_bytes())
+    record["inputs"][0]["sha256"] = "0" * 64
+    Path("changed/run.json").write_text(json.dumps(record))
+    with Server(*args) as server:
+        answer = wait_until_open(server.client)
+        sentence = refused(answer, 400)
+        assert why in sentence
+        refused(server.client.post("/api/step", json={"op": "cut", "k": 3}), 400)
+        code, err = server.stop()
+    assert code == 2
+    assert err.splitlines()[-1] == f"Error: {sentence}"
 
 
 def test_without_its_libraries_the_command_says_how_to_get_them(here, monkeypatch):

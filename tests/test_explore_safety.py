@@ -7,8 +7,10 @@ from explorer import HOME, PORT, client_of, make_runs, refused, step
 
 from spectrawalk.errors import ParameterError
 from spectrawalk.explore.runs import export_folder
+from spectrawalk.explore.security import Keys
 
-READ = ["/", "/page/main.js", "/page/style.css", "/api/state", "/api/leaf", "/api/confidence",
+READ = ["/", "/api/alive", "/page/main.js", "/page/style.css", "/api/state", "/api/leaf",
+        "/api/confidence",
         "/api/truth", "/api/composite", "/api/spectra", "/api/pixel?row=1&col=1", "/api/embedding",
         "/api/curve", "/api/query", "/api/runs", "/api/compare?a=1&b=1", "/nothing"]  # fmt: skip
 CHANGE = ["/api/step", "/api/relabel", "/api/undo", "/api/redo", "/api/run", "/api/runs/1/cancel",
@@ -204,3 +206,28 @@ def test_an_error_of_ours_does_not_show_its_inside(client, runs, monkeypatch):
     assert "ZeroDivisionError" in refused(answer, 500)
     assert "content-security-policy" in answer.headers
     assert HOME not in answer.text
+
+
+def test_the_cookie_is_kept_for_its_owner_only(tmp_path):
+    path = tmp_path / "key"
+    first = Keys(PORT, path)
+    assert not path.exists()
+    first.keep()
+    assert path.stat().st_mode & 0o777 == 0o600
+    again = Keys(PORT, path)
+    assert again.cookie == first.cookie
+    assert again.token != first.token
+    path.chmod(0o644)  # others may have read it
+    other = Keys(PORT, path)
+    assert other.cookie != first.cookie
+    other.keep()
+    assert path.read_text() == other.cookie
+    assert path.stat().st_mode & 0o777 == 0o600
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    stranger = Keys(PORT, link)
+    assert stranger.cookie != other.cookie
+    stranger.keep()
+    assert path.read_text() == other.cookie
+    path.write_text("short")
+    assert len(Keys(PORT, path).cookie) == 43

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.cli.console import quiet_option, results_console, say, watch
-from spectrawalk.cli.naming import naming_options
+from spectrawalk.cli.console import FAILED, quiet_option, results_console, say, watch
+from spectrawalk.cli.naming import in_words_of_command, naming_options
 from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
 from spectrawalk.cli.scene_request import NO_PREPARATION, SceneRequest, given_options
@@ -76,49 +78,62 @@ def explore(
 
     with naming_options(context.command):
         check_installed()
-        is_results = source is not None and (Path(source) / RECORD).is_file()
-        if is_results:
+        results = None if source is None else Path(source)
+        if results is not None and (results / RECORD).is_file():
             superfluous = given_options(context, _BESIDE_RESULTS)
             if superfluous:
                 raise ParameterError(
                     f"{', '.join(superfluous)} cannot be given with a results folder, which says "
                     "how its scene was read; leave it out."
                 )
-            opened = _open_results(Path(source or ""), folder, quiet=quiet)
+            home = folder or results
+            open_run = partial(_open_results, results, folder, quiet=quiet)
         else:
             request = _requested_scene(source, options)
-            opened = _open_scene(request, folder, quiet=quiet)
+            home = folder or Path(f"spectrawalk-explore-{Path(request.source).stem}")
+            open_run = partial(_open_scene, request, home, quiet=quiet)
 
-        def ready(address: str) -> None:
-            console = results_console()
-            say(console, f"The explorer is at {address}")
-            say(console, "The address works once. Press Ctrl-C to stop.")
-            if not no_browser:
-                import webbrowser
+        def open_naming_options() -> Opened:
+            with naming_options(context.command):  # in the thread that opens the scene
+                return open_run()
 
-                webbrowser.open(address)
+        shown = serve(
+            open_naming_options, port, home, partial(_tell, no_browser=no_browser), _tell_failure
+        )
+    if not shown:
+        context.exit(FAILED)
 
-        serve(opened, port, ready)
+
+def _tell(address: str, *, no_browser: bool) -> None:
+    """Print the address, and open it."""
+    console = results_console()
+    say(console, f"The explorer is at {address}")
+    say(console, "The address works once. Press Ctrl-C to stop.")
+    sys.stdout.flush()
+    if not no_browser:
+        import webbrowser
+
+        webbrowser.open(address)
+
+
+def _tell_failure(sentence: str) -> None:
+    click.echo("Error: " + " ".join(in_words_of_command(sentence).split()), err=True)
 
 
 def _requested_scene(source: str | None, options: dict[str, Any]) -> SceneRequest:
-    if source is not None and Path(source).is_dir() and not any(Path(source).iterdir()):
-        raise FileError(f"'{source}' is an empty folder; give a scene or the folder of a run.")
     request = SceneRequest.from_options(source or DEMO, options)
+    if request.is_file and not Path(request.source).exists():
+        request.read()  # says so
     return request if source is not None else replace(request, **NO_PREPARATION)
 
 
-def _open_scene(request: SceneRequest, folder: Path | None, *, quiet: bool) -> Opened:
+def _open_scene(request: SceneRequest, folder: Path, *, quiet: bool) -> Opened:
     """Cluster a scene and keep the results, or take those of the last time."""
     from spectrawalk.cli.outputs import output_folder
 
-    folder = folder or Path(f"spectrawalk-explore-{Path(request.source).stem}")
     if (folder / RECORD).is_file():
         earlier = Run.from_record(folder / RECORD, None)
-        if (
-            replace(earlier.request, source="") != replace(request, source="")
-            or earlier.request.to_record() != request.to_record()
-        ):
+        if earlier.request.to_record() != request.to_record():
             raise FileError(
                 f"'{folder}' holds the results of another scene or of other options; choose "
                 f"another folder with -o, or explore it as it is: `spectrawalk explore {folder}`."

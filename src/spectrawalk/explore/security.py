@@ -8,8 +8,13 @@ every request needs a cookie, which only the printed address gives.
 from __future__ import annotations
 
 import hmac
+import os
+import re
 import secrets
+import stat
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 
 from starlette.datastructures import Headers, QueryParams
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -18,13 +23,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 LARGEST_BODY = 1_000_000
 """Bytes of a request's body."""
 
-# The hash is that of an empty <style> element: plotly makes one and fills it rule by rule.
-_EMPTY = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 POLICY = "; ".join(
     [
         "default-src 'none'",
         "script-src 'self'",
-        f"style-src 'self' {_EMPTY}",
+        "style-src 'self'",
         "img-src 'self' data: blob:",
         "connect-src 'self'",
         "base-uri 'none'",
@@ -44,9 +47,10 @@ _HEADERS = {
 class Keys:
     """The token of the printed address, good once, and the cookie that it is exchanged for."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, kept: Path | None = None) -> None:
         self.token: str | None = secrets.token_urlsafe(32)
-        self.cookie = secrets.token_urlsafe(32)
+        self._kept = kept
+        self.cookie = (None if kept is None else _read_private(kept)) or secrets.token_urlsafe(32)
         self.cookie_name = f"spectrawalk-{port}"  # ports share their cookies
         self.names = (f"127.0.0.1:{port}", f"localhost:{port}")
 
@@ -56,6 +60,11 @@ class Keys:
         if right:
             self.token = None
         return right
+
+    def keep(self) -> None:
+        """Keep the cookie in a file that nobody else can read: open pages survive a restart."""
+        if self._kept is not None and _read_private(self._kept) != self.cookie:
+            _write_private(self._kept, self.cookie)
 
     def knows(self, cookie: str) -> bool:
         """Whether this is the value of the cookie."""
@@ -115,6 +124,31 @@ class Guard:
         return any(
             name == self._keys.cookie_name and self._keys.knows(value) for name, _, value in pairs
         )
+
+
+def _read_private(path: Path) -> str | None:
+    """Read a key from a file of this user that nobody else may read; None from any other file."""
+    if os.name != "posix":  # others have no such permissions
+        return None
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with open(descriptor, encoding="ascii", errors="replace") as file:
+        about = os.fstat(descriptor)
+        ours = stat.S_ISREG(about.st_mode) and about.st_uid == os.getuid()
+        key = file.read(200) if ours and not about.st_mode & 0o077 else ""
+    return key if re.fullmatch(r"[\w-]{43}", key) else None
+
+
+def _write_private(path: Path, key: str) -> None:
+    if os.name != "posix":
+        return
+    with suppress(OSError):  # then open pages need the new address after a restart
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with open(descriptor, "w", encoding="ascii") as file:
+            file.write(key)
 
 
 def _refuse_body(method: str, headers: Headers) -> Response | None:

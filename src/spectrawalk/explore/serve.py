@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spectrawalk.errors import MissingDependencyError, ParameterError
-from spectrawalk.explore.runs import Opened
+
+if TYPE_CHECKING:
+    from spectrawalk.explore.runs import Opened
 
 HOST = "127.0.0.1"
 PORT = 8765
+KEY = ".explore-key"
+"""File beside the session that keeps the cookie, readable by its owner only."""
+
 _TRIES = 100
 
 
 def check_installed() -> None:
     """Say how to get the libraries that the explorer needs, if one is missing."""
-    missing = [name for name in ("starlette", "uvicorn", "plotly") if find_spec(name) is None]
+    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise MissingDependencyError(
             f"the explorer lacks {', '.join(missing)}; get what it needs with "
@@ -36,6 +44,10 @@ def bind(port: int) -> socket.socket:
     last = min(port + _TRIES, 2**16)
     for each in range(port, last):
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if os.name == "posix":
+            # A server that has just ended still occupies the port otherwise, and open pages would
+            # look for the new one in vain. On Windows this would share ports that are in use.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, each))
             listener.listen(128)
@@ -46,30 +58,53 @@ def bind(port: int) -> socket.socket:
     raise ParameterError(f"port={port} and those up to {last - 1} are in use; give another one.")
 
 
-def serve(opened: Opened, port: int, ready: Callable[[str], None]) -> None:
+def serve(
+    open_run: Callable[[], Opened],
+    port: int,
+    home: Path,
+    ready: Callable[[str], None],
+    failed: Callable[[str], None],
+) -> bool:
     """Serve the explorer until Ctrl-C.
 
     Parameters
     ----------
-    opened : Opened
-        The run to show.
+    open_run : callable
+        Gives the run to show. Called in a thread, while the page shows the progress.
     port : int
         First port to try.
+    home : Path
+        Folder of the session.
     ready : callable
         Called with the address to open.
+    failed : callable
+        Called with the sentence that says why there is nothing to show. The page shows it too.
+
+    Returns
+    -------
+    bool
+        Whether there was a run to show.
     """
     check_installed()
     import uvicorn
 
-    from spectrawalk.explore.runs import Runs
+    from spectrawalk.explore.opening import Opening
     from spectrawalk.explore.security import Keys
     from spectrawalk.explore.server import application
 
     with bind(port) as listener:
         taken = listener.getsockname()[1]
-        keys, runs = Keys(taken), Runs(opened)
+        keys = Keys(taken, home / KEY)
+
+        def opened(error: str | None) -> None:
+            if error is None:
+                keys.keep()  # not before: the folder is made with the results
+            else:
+                failed(error)
+
+        opening = Opening(open_run, opened)
         config = uvicorn.Config(
-            application(runs, keys),
+            application(opening, keys),
             log_level="error",
             lifespan="off",
             server_header=False,
@@ -78,9 +113,11 @@ def serve(opened: Opened, port: int, ready: Callable[[str], None]) -> None:
         )
         # The socket listens already: a browser that comes early waits.
         ready(f"http://{HOST}:{taken}/?token={keys.token}")
+        opening.start()
         try:
             uvicorn.Server(config).run(sockets=[listener])
         except KeyboardInterrupt:
             pass  # the way to stop it
         finally:
-            runs.stop()
+            opening.stop()
+        return not opening.failed

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from starlette.types import ASGIApp
 from spectrawalk.errors import ParameterError, SpectrawalkError
 from spectrawalk.explore import views
 from spectrawalk.explore.composite import composite, default_bands
+from spectrawalk.explore.opening import NotOpenError, Opening
 from spectrawalk.explore.runs import BusyError, NoRunError, Runs
 from spectrawalk.explore.security import LARGEST_BODY, Guard, Keys
 from spectrawalk.explore.session import OutdatedError
@@ -44,19 +45,25 @@ _CURVE = 100  # values of the sorted D_t
 _MOST_QUERIES = 1000
 
 
-def application(runs: Runs, keys: Keys) -> ASGIApp:
+def application(opening: Opening, keys: Keys) -> ASGIApp:
     """Build the server's application, guarded."""
-    return Guard(_Explorer(runs).application(), keys)
+    return Guard(_Explorer(opening).application(), keys)
 
 
 class _Explorer:
-    def __init__(self, runs: Runs) -> None:
-        self._runs = runs
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+        self._started = secrets.token_hex(8)
+
+    @property
+    def _runs(self) -> Runs:
+        return self._opening.runs
 
     def application(self) -> Starlette:
         read: dict[str, Callable[[Request], Response]] = {
             "/": self.index,
             "/page/{name:path}": self.page,
+            "/api/alive": self.alive,
             "/api/state": lambda request: self.answer_state(),
             "/api/leaf": self.leaf,
             "/api/confidence": self.confidence,
@@ -90,6 +97,7 @@ class _Explorer:
             middleware=[Middleware(GZipMiddleware, minimum_size=2000, compresslevel=1)],
             exception_handlers={
                 HTTPException: _say_status,
+                NotOpenError: self.say_wait,
                 SpectrawalkError: _say_sentence,
                 Exception: _say_fault,
             },
@@ -102,8 +110,6 @@ class _Explorer:
 
     def page(self, request: Request) -> Response:
         name = request.path_params["name"]
-        if name == "plotly.min.js":
-            return _file(plotly_script())
         # The name is looked up, never joined to a path.
         shipped = {
             path.relative_to(PAGE).as_posix(): path
@@ -115,6 +121,22 @@ class _Explorer:
         return _file(shipped[name])
 
     # Reading
+
+    def alive(self, request: Request) -> Response:
+        runs = self._runs
+        with runs.session.lock:
+            number, state = runs.shown.number, runs.state
+            return JSONResponse(
+                {
+                    "revision": runs.session.revision,
+                    "leaf_version": f"{number}-{state.version}",
+                    "run": number,
+                    "started": self._started,
+                }
+            )
+
+    def say_wait(self, request: Request, error: Exception) -> Response:
+        return JSONResponse({"error": str(error), "starting": self._opening.describe()}, 503)
 
     def answer_state(self) -> Response:
         return JSONResponse(self.state())
@@ -132,6 +154,7 @@ class _Explorer:
                     "redo": session.n_undone,
                     "saved_at": session.saved_at,
                     "remark": session.remark,
+                    "history": [{"text": text} for text in session.history],
                 },
                 "run": run.number,
             }
@@ -261,14 +284,6 @@ class _Explorer:
         overwrite = body.get("overwrite", False) is True
         written = self._runs.export(body.get("folder"), report=report, overwrite=overwrite)
         return JSONResponse(written)
-
-
-def plotly_script() -> Path:
-    """Script of plotly that its wheel carries, without importing plotly, which is slow."""
-    found = find_spec("plotly")
-    assert found is not None
-    assert found.origin is not None
-    return Path(found.origin).parent / "package_data" / "plotly.min.js"
 
 
 async def _with_body(

@@ -14,6 +14,7 @@ from typing import Any
 from spectrawalk.errors import ParameterError, SpectrawalkError
 from spectrawalk.explore.checks import Step, checked_step
 from spectrawalk.explore.steps import State, take_step
+from spectrawalk.explore.words import in_words
 from spectrawalk.results.model import FittedModel, TreeModel
 
 SESSION = "explore-session.json"
@@ -85,6 +86,15 @@ class Session:
     def steps(self) -> list[dict[str, Any]]:
         """Steps that led there."""
         return list(self._steps)
+
+    @property
+    def history(self) -> list[str]:
+        """All steps in words, the undone ones last, in the order in which they are made again."""
+        with self.lock:
+            done = zip(self._states, self._steps, strict=False)
+            return [in_words(state, step) for state, step in done] + [
+                in_words(self.state, step) for step in reversed(self._undone)
+            ]
 
     @property
     def n_undone(self) -> int:

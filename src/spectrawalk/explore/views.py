@@ -165,6 +165,7 @@ def legend(numbers: Numbers, state: State, matching: Mapping[int, int]) -> list[
                 "hidden": each in state.hidden,
                 "confidence": means.get(each),
                 "matched": class_name(matching[each]) if each in matching else None,
+                "matched_number": matching.get(each),
             }
         )
     return entries

@@ -41,8 +41,10 @@ def spectral_distances(scene: Scene, pixel: int) -> NDArray[np.float64]:
         part = slice(start, start + step)
         valid = scene.mask[part]
         # Single precision orders all but spectra that are practically the same.
-        spectra = _unit(scene.cube[part][valid].astype(np.float32))
-        squares = 2 - 2 * (spectra @ own.astype(np.float32)).astype(np.float64)
+        spectra = scene.cube[part][valid].astype(np.float32)
+        lengths = np.sqrt(np.einsum("ij,ij->i", spectra, spectra))
+        cosines = (spectra @ own.astype(np.float32)) / np.where(lengths > 0, lengths, 1)
+        squares = np.where(lengths > 0, 2.0, 1.0) - 2 * cosines.astype(np.float64)
         found[part][valid] = np.sqrt(np.maximum(squares, 0.0))
     found.flat[pixel] = np.inf
     return found
