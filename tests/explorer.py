@@ -63,10 +63,10 @@ def make_runs(folder, model=None, **fields):
     )
 
 
-def client_of(runs, *, enter=True):
+def client_of(runs=None, *, enter=True, opening=None):
     keys = Keys(PORT)
     client = TestClient(
-        application(Opening.of(runs), keys), base_url=HOME, raise_server_exceptions=False
+        application(opening or Opening.of(runs), keys), base_url=HOME, raise_server_exceptions=False
     )
     client.keys = keys
     if enter:

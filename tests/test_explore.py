@@ -16,6 +16,9 @@ from explorer import (
     tree_model,
 )
 
+from spectrawalk import progress
+from spectrawalk.errors import FileError
+from spectrawalk.explore.opening import Opening
 from spectrawalk.explore.session import Session
 from spectrawalk.explore.steps import NONE
 
@@ -436,7 +439,7 @@ def test_another_run_is_made_compared_and_shown(client):
 
 
 def test_a_run_is_cancelled_or_fails_with_a_sentence(client, monkeypatch):
-    from spectrawalk import SpectraWalk, progress
+    from spectrawalk import SpectraWalk
 
     def fit(self, X):
         for _ in progress.track("waiting", range(2000)):
@@ -456,3 +459,68 @@ def test_a_run_is_cancelled_or_fails_with_a_sentence(client, monkeypatch):
     refused(client.post("/api/run", json={"parameters": {"speed": 3}}), 400)
     refused(client.post("/api/run", json={"parameters": [3]}), 400)
     refused(client.post("/api/runs/77/cancel", json={}), 404)
+
+
+def test_the_page_waits_while_the_scene_is_opened(tmp_path):
+    runs, go = make_runs(tmp_path), threading.Event()
+
+    def open_run():
+        progress.report("neighbours", 3, 7)
+        go.wait(20)
+        return runs.opened
+
+    opening = Opening(open_run)
+    client = client_of(opening=opening)
+    opening.start()
+    for _ in range(200):
+        told = client.get("/api/alive").json()
+        if told["starting"]["stage"] == "neighbours":
+            break
+        time.sleep(0.02)
+    assert told["starting"] == {"stage": "neighbours", "done": 3, "total": 7}
+    assert client.get("/").status_code == 200
+    refused(client.get("/api/state"), 503)
+    refused(client.post("/api/step", json={"op": "cut", "k": 3}), 503)
+    go.set()
+    for _ in range(200):
+        if client.get("/api/state").status_code == 200:
+            break
+        time.sleep(0.02)
+    assert state_of(client)["k"] == 3
+    opening.stop()
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (FileError("'x' is cut short; copy it again."), "cut short"),
+        (MemoryError(), "memory"),
+        (OSError(5, "disk on fire", "x.hdr"), "disk on fire"),
+        (ZeroDivisionError("no"), "ZeroDivisionError"),
+    ],
+)
+def test_the_page_says_why_the_scene_cannot_be_opened(error, told):
+    def open_run():
+        raise error
+
+    said = []
+    opening = Opening(open_run, said.append)
+    client = client_of(opening=opening)
+    opening.start()
+    opening._thread.join()
+    sentence = refused(client.get("/api/state"), 400)
+    assert told in sentence
+    assert said == [sentence]
+    refused(client.get("/api/alive"), 400)
+
+
+def test_an_opening_can_be_stopped(tmp_path):
+    def open_run():
+        for _ in progress.track("waiting", range(2000)):
+            time.sleep(0.01)
+
+    opening = Opening(open_run)
+    opening.start()
+    time.sleep(0.05)
+    opening.stop()
+    assert not opening._thread.is_alive()

@@ -123,7 +123,10 @@ class _Explorer:
     # Reading
 
     def alive(self, request: Request) -> Response:
-        runs = self._runs
+        try:
+            runs = self._runs
+        except NotOpenError:  # not 503, which browsers write to their console each time
+            return JSONResponse({"starting": self._opening.describe(), "started": self._started})
         with runs.session.lock:
             number, state = runs.shown.number, runs.state
             return JSONResponse(
