@@ -182,6 +182,21 @@ def test_a_run_at_another_time_is_that_of_a_fit(single):
     assert (moved.labels_ == fitted.fit(small_scene()).labels_).all()
 
 
+def test_many_labellings_take_little_memory_and_can_all_be_undone(single, tmp_path):
+    first = state_of(single)["label_of_leaf"]
+    seen = []
+    for time_ in range(5, 20):
+        step(single, "relabel", k=2 + time_ % 3, time=time_)
+        seen.append(labels_of(single))
+    runs = make_runs(tmp_path, single_model())
+    assert sum(state is not None for state in runs.session._states) <= 10
+    again = client_of(runs)
+    for wanted in reversed(seen):
+        assert (labels_of(again) == wanted).all()
+        again.post("/api/undo", json={})
+    assert state_of(again)["label_of_leaf"] == first
+
+
 def test_a_tree_has_no_curve(client):
     refused(client.get("/api/curve"), 404)
     refused(client.post("/api/relabel", json={"k": 2}), 400)

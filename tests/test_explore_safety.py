@@ -4,6 +4,7 @@ import os
 
 import pytest
 from explorer import HOME, PORT, client_of, make_runs, refused, step
+from starlette.websockets import WebSocketDisconnect
 
 from spectrawalk.errors import ParameterError
 from spectrawalk.explore.runs import export_folder
@@ -231,3 +232,8 @@ def test_the_cookie_is_kept_for_its_owner_only(tmp_path):
     assert path.read_text() == other.cookie
     path.write_text("short")
     assert len(Keys(PORT, path).cookie) == 43
+
+
+def test_there_are_no_web_sockets(client):
+    with pytest.raises(WebSocketDisconnect), client.websocket_connect("/api/state"):
+        pass

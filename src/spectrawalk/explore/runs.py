@@ -151,7 +151,8 @@ class Runs:
     def __init__(self, opened: Opened) -> None:
         self.opened = opened
         self.numbers = Numbers(opened.scene)
-        self.kept = Kept(8)
+        # Two, so that a picture in the making does not hold up the state.
+        self.described, self.pictures = Kept(8), Kept(8)
         self._revisions = count(1)
         self._lock = threading.RLock()
         first = ExplorerRun(1, type(opened.model).__name__, dict(opened.parameters), "done")

@@ -83,7 +83,8 @@ class Guard:
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # no web sockets
+            await send({"type": "websocket.close"})  # there are none
+            return
         answer = self._refusal(scope, Headers(scope=scope))
         kept = scope["path"].startswith("/page/")
         send = _with_headers(send, _HEADERS | {"cache-control": "no-cache" if kept else "no-store"})

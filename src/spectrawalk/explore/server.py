@@ -162,7 +162,7 @@ class _Explorer:
                 "run": run.number,
             }
         scene = runs.opened.scene
-        model = runs.kept.get(
+        model = runs.described.get(
             ("model", run.number), lambda: views.describe_model(state.fit, run.parameters)
         )
         shown = views.describe_state(runs.numbers, state)
@@ -171,7 +171,7 @@ class _Explorer:
             shown["relabel"]["largest_n_eigenpairs"] = len(state.fit.eigenvalues_)  # type: ignore[union-attr]
         return {
             **told,
-            "scene": runs.kept.get("scene", lambda: views.describe_scene(scene)),
+            "scene": runs.described.get("scene", lambda: views.describe_scene(scene)),
             **model,
             **shown,
             "composite": default_bands(scene),
@@ -200,7 +200,7 @@ class _Explorer:
         scene = self._runs.opened.scene
         if scene.ground_truth is None:
             raise HTTPException(404, "the scene has no ground truth.")
-        return _bytes(self._runs.kept.get("truth", lambda: views.truth_bytes(scene)))
+        return _bytes(self._runs.pictures.get("truth", lambda: views.truth_bytes(scene)))
 
     def composite(self, request: Request) -> Response:
         scene, query = self._runs.opened.scene, request.query_params
@@ -208,7 +208,7 @@ class _Explorer:
         given = query.get("bands")
         bands = default_bands(scene) if given is None else tuple(map(_whole, given.split(",")))
         key = ("composite", bands, low, high)
-        return _bytes(self._runs.kept.get(key, lambda: composite(scene, bands, low, high)))
+        return _bytes(self._runs.pictures.get(key, lambda: composite(scene, bands, low, high)))
 
     def spectra(self, request: Request) -> Response:
         return JSONResponse(views.spectra_view(self._runs.numbers, self.shown_at(request)))
@@ -227,7 +227,7 @@ class _Explorer:
         assert y is not None
         state, number = runs.state, runs.shown.number
         key = ("embedding", number, *sorted(state.labelling.items()))
-        found = runs.kept.get(key, lambda: views.embedding(runs.opened.scene, state.model))
+        found = runs.pictures.get(key, lambda: views.embedding(runs.opened.scene, state.model))
         return JSONResponse(views.embedding_view(found, x, y))
 
     def curve(self, request: Request) -> Response:

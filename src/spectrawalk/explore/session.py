@@ -22,6 +22,7 @@ SESSION = "explore-session.json"
 
 _FORMAT = 1
 _MOST_STEPS = 10_000
+_STATES = 8  # the last ones, which are kept whatever memory they take
 
 
 class OutdatedError(SpectrawalkError, RuntimeError):
@@ -73,14 +74,17 @@ class Session:
         self.saved_at: str | None = None
         self.remark: str | None = None
         self._path, self._about = path, about
-        self._begin(State.of_fit(model), steps)
+        self._first = State.of_fit(model)
+        self._begin(self._first, steps)
         if path is not None:
             self._restore(path)
 
     @property
     def state(self) -> State:
         """What is on the screen."""
-        return self._states[-1]
+        state = self._states[-1]
+        assert state is not None
+        return state
 
     @property
     def steps(self) -> list[dict[str, Any]]:
@@ -91,10 +95,7 @@ class Session:
     def history(self) -> list[str]:
         """All steps in words, the undone ones last, in the order in which they are made again."""
         with self.lock:
-            done = zip(self._states, self._steps, strict=False)
-            return [in_words(state, step) for state, step in done] + [
-                in_words(self.state, step) for step in reversed(self._undone)
-            ]
+            return [*self._told, *reversed(self._told_undone)]
 
     @property
     def n_undone(self) -> int:
@@ -110,6 +111,7 @@ class Session:
                 raise ParameterError(f"a session has at most {_MOST_STEPS:,} steps; export it.")
             self._add(checked)
             self._undone.clear()
+            self._told_undone.clear()
             return self._changed()
 
     def undo(self, revision: Any = None) -> State:
@@ -120,6 +122,8 @@ class Session:
                 raise ParameterError("there is no step to undo.")
             self._states.pop()
             self._undone.append(self._steps.pop())
+            self._told_undone.append(self._told.pop())
+            self._rebuild()
             return self._changed()
 
     def redo(self, revision: Any = None) -> State:
@@ -130,6 +134,7 @@ class Session:
                 raise ParameterError("there is no step to redo.")
             self._add(self._undone[-1])
             self._undone.pop()
+            self._told_undone.pop()
             return self._changed()
 
     def renew(self) -> None:
@@ -137,14 +142,30 @@ class Session:
         self.revision = next(self._revisions)
 
     def _begin(self, first: State, steps: Iterable[Step]) -> None:
-        self._states, self._steps = [first], list[dict[str, Any]]()
-        self._undone: list[dict[str, Any]] = []
+        self._states: list[State | None] = [first]
+        self._steps, self._undone = list[dict[str, Any]](), list[dict[str, Any]]()
+        self._told, self._told_undone = list[str](), list[str]()
         for step in steps:
             self._add(checked_step(step))
 
     def _add(self, step: dict[str, Any]) -> None:
-        self._states.append(take_step(self.state, step))
+        before = self.state
+        self._states.append(take_step(before, step))
         self._steps.append(step)
+        self._told.append(in_words(before, step))
+        # The coordinates of another time take megabytes: a slider would soon fill the memory.
+        older = len(self._states) - 1 - _STATES
+        if older > 0 and (state := self._states[older]) and state.model is not state.fit:
+            self._states[older] = None
+
+    def _rebuild(self) -> None:
+        """Make the last state again, if it was dropped."""
+        known = max(i for i, state in enumerate(self._states) if state is not None)
+        state = self._states[known]
+        assert state is not None
+        for i in range(known, len(self._steps)):
+            state = take_step(state, self._steps[i])
+        self._states[-1] = state
 
     def _check(self, revision: Any) -> None:
         if revision is not None and revision != self.revision:
@@ -177,7 +198,7 @@ class Session:
             self.saved_at = now
 
     def _restore(self, path: Path) -> None:
-        first, begun_with = self._states[0], self._steps
+        first, begun_with = self._first, self._steps
         try:
             content = json.loads(path.read_bytes())
             if not isinstance(content, dict) or content.get("format") != _FORMAT:
@@ -186,6 +207,7 @@ class Session:
                 raise ValueError("it belongs to another run")
             self._begin(first, content["steps"])
             self._undone = [checked_step(step) for step in content["undone"]]
+            self._told_undone = [in_words(self.state, step) for step in self._undone]
             self.saved_at = str(content["saved_at"])
         except FileNotFoundError:
             return
