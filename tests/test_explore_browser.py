@@ -488,6 +488,31 @@ def test_a_run_starts_is_cancelled_and_another_is_compared(explorer, model):
     page.locator(".curve svg").wait_for()  # the sorted D_t
     page.mouse.click(*explorer.place(20, 12))
     page.get_by_label("Path to the mode").check()
+    page.locator("#k").press("ArrowRight")
+    explorer.wait("document.querySelectorAll('#legend li').length === 4")
+    page.get_by_role("slider", name="Consensus radius").press("ArrowLeft")
+    explorer.wait("document.querySelectorAll('.history li, #panel-edit li').length === 2")
+    page.locator("#undo").click()
+    page.locator("#undo").click()
+    explorer.wait("document.querySelectorAll('#legend li').length === 3")
+
+
+def test_a_change_in_one_tab_is_seen_in_another(explorer, model):
+    other = explorer.context.new_page()
+    other.goto(explorer.address.split("?")[0])
+    name = other.get_by_label("Name of cluster 1")
+    name.fill("forest")
+    name.press("Enter")
+    explorer.wait("document.querySelector('#legend .name').value === 'forest'")
+    history = explorer.page.locator("#panel-edit .history").text_content()
+    assert "forest" in history
+    explorer.page.locator("#undo").click()
+    for _ in range(100):
+        if name.input_value() == "cluster 1":
+            break
+        other.wait_for_timeout(100)
+    assert name.input_value() == "cluster 1"
+    other.close()
 
 
 def test_the_map_is_used_by_keyboard(explorer):

@@ -294,7 +294,9 @@ function draw() {
   $("k").max = state.largest_k;
   $("k").disabled = !changeable;
   if (!store.moving) $("k").value = shownK();
-  $("k-value").textContent = store.preview === null ? count(state.n_clusters) : store.preview;
+  $("k-value").textContent = count(shownK());
+  $("k-value").title = state.n_clusters === shownK() ? ""
+    : `${count(state.n_clusters)} are shown after the merges, splits and polygons`;
   drawLevels();
   if (state.base === "tree" && state.tree) {
     if (!drawn || !drawn.handle.isConnected || drawn.run !== state.run) {

@@ -61,7 +61,16 @@ export class Viewport {
     this.changed();
   }
 
-  show(row, col, zoom) {
+  /** Bring a pixel into view, at least so large; nothing moves if it is seen already. */
+  show(row, col, zoom = 0) {
+    const seen = [...this.maps].every((map) => {
+      const [x, y] = map.toScreen(col + 0.5, row + 0.5);
+      return x > 20 && y > 20 && x < map.width - 20 && y < map.height - 20;
+    });
+    if (seen && this.zoom >= zoom) {
+      this.changed();
+      return;
+    }
     if (zoom) this.zoom = Math.max(this.zoom, zoom);
     this.x = col + 0.5;
     this.y = row + 0.5;
