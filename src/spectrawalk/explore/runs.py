@@ -153,7 +153,8 @@ class Runs:
         self.numbers = Numbers(opened.scene)
         # Two, so that a picture in the making does not hold up the state.
         self.described, self.pictures = Kept(8), Kept(8)
-        self._revisions = count(1)
+        # Those of two starts differ: a page of the last one must not take a step unseen.
+        self._revisions = count(time.time_ns() // 1_000_000)
         self._lock = threading.RLock()
         first = ExplorerRun(1, type(opened.model).__name__, dict(opened.parameters), "done")
         first.settings = describe_settings(opened.model)
