@@ -359,7 +359,7 @@ def test_a_restart_keeps_the_session(explorer, model):
     before = explorer.port
     explorer.start(port=before)
     assert explorer.port == before
-    page.get_by_text("The server does not answer").wait_for(state="hidden")
+    page.locator("#trouble").wait_for(state="hidden")
     assert "meadow" in explorer.names()
     page.locator("#undo").click()
     explorer.wait("document.querySelector('#undo').disabled")

@@ -34,10 +34,17 @@ function showTrouble(sentence, closable = true) {
 
 let alive = null, askAlive = true, failed = false, opening = true;
 
+/** The server is back, but reads its scene: what the page has cannot be changed yet. */
+function sayStarting() {
+  lost = true;
+  showTrouble("The server is reading the scene again. The page goes on when it is done.", false);
+}
+
 async function look() {
   try {
     const told = await json(askAlive ? "alive" : "state");
-    if (lost) {
+    if (told.starting && store.state) sayStarting();
+    else if (lost) {
       lost = false;
       showTrouble(null);
       alive = null;
@@ -55,6 +62,7 @@ async function look() {
   } catch (error) {
     if (error instanceof ServerError) {
       if (askAlive && error.status === 404) askAlive = false;
+      else if (error.told?.starting && store.state) sayStarting();
       else if (error.status === 403) {
         lost = true;
         showTrouble("The server was started anew and does not know this page. Open the address that "
