@@ -40,11 +40,16 @@ def listen(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
+def listener() -> Listener | None:
+    """Whoever listens now."""
+    return _listener.get()
+
+
 def report(stage: str, done: int, total: int) -> None:
     """Say that `done` of `total` steps of `stage` are finished."""
-    listener = _listener.get()
-    if listener is not None:
-        listener(stage, done, total)
+    heard_by = _listener.get()
+    if heard_by is not None:
+        heard_by(stage, done, total)
 
 
 def track(stage: str, steps: Sequence[T]) -> Iterator[T]:

@@ -14,6 +14,7 @@ from spectrawalk.cli.console import OneLineErrors
 from spectrawalk.cli.convert import convert
 from spectrawalk.cli.cut import cut
 from spectrawalk.cli.demo import demo
+from spectrawalk.cli.explore import explore
 from spectrawalk.cli.inspect import inspect
 from spectrawalk.cli.predict import predict
 from spectrawalk.cli.reproduce import reproduce
@@ -42,6 +43,7 @@ main.add_command(demo)
 main.add_command(inspect)
 main.add_command(cluster)
 main.add_command(cut)
+main.add_command(explore)
 main.add_command(predict)
 main.add_command(score)
 main.add_command(convert)

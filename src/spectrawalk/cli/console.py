@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
+    from spectrawalk.progress import Listener
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
@@ -294,12 +296,14 @@ class BarClock(StageClock):
 def watch(title: str, *, quiet: bool) -> Iterator[StageClock]:
     """Show the progress of the work in the ``with`` block on stderr.
 
-    Bars in a terminal, one line per stage elsewhere, nothing if `quiet`.
+    Bars in a terminal, one line per stage elsewhere, nothing if `quiet`. Whoever listened before
+    still hears of it.
     """
     from rich.console import Console
 
-    from spectrawalk.progress import listen
+    from spectrawalk.progress import listen, listener
 
+    before = listener()
     console = Console(stderr=True, highlight=False)
     with ExitStack() as stack:
         if quiet:
@@ -309,9 +313,17 @@ def watch(title: str, *, quiet: bool) -> Iterator[StageClock]:
         else:
             clock = PlainClock(title)
         stack.enter_context(_compilation_heard_by(clock))
-        stack.enter_context(listen(clock))
+        stack.enter_context(listen(clock if before is None else _both(clock, before)))
         yield clock
         clock.stop()
+
+
+def _both(one: Listener, other: Listener) -> Listener:
+    def hear(stage: str, done: int, total: int) -> None:
+        one(stage, done, total)
+        other(stage, done, total)
+
+    return hear
 
 
 def _bars(title: str, console: Console) -> Progress:

@@ -107,7 +107,8 @@ def _cut(
         _check_pixels(results, model, scene)
     report.describe_scene(results_console(quiet=quiet or as_json), scene, "label")
     # The fit that gives the same labels: the record of the cut repeats it.
-    run = replace(fitted, parameters={**fitted.parameters, "n_clusters": n_clusters}, earlier=None)
+    parameters = {**fitted.parameters, "n_clusters": n_clusters}
+    run = replace(fitted, parameters=parameters, earlier=None, steps=())
     with watch("writing", quiet=quiet):
         result = Result.of_fit(scene, model)
         record = run.record(result, inputs | {"cut_from": cut_from}, started, clock)

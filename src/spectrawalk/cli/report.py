@@ -102,7 +102,7 @@ def describe_clusters(console: Console, result: Result) -> None:
         name = "#{:02x}{:02x}{:02x}".format(*color)
         in_color = console.color_system is not None and not console.no_color
         row: list[str | Text] = [
-            str(entry + 1) if entry < result.n_clusters else legend.names[entry],
+            result.entry_name(entry),
             Text.assemble(("  ", f"on {name}"), " ", name) if in_color else name,
             f"{sizes[entry]:,}",
             f"{sizes[entry] / max(1, sum(sizes)):.1%}",

@@ -38,16 +38,20 @@ class Run:
         Of the estimator.
     earlier : dict or None
         The record of the run that this one repeats.
+    steps : tuple of dict
+        Steps that were taken in the explorer after the fit.
     """
 
     request: SceneRequest
     method: str
     parameters: dict[str, Any]
     earlier: dict[str, Any] | None = None
+    steps: tuple[dict[str, Any], ...] = ()
 
     @classmethod
     def from_record(cls, path: Path, source: str | None) -> Run:
         """Build the run that an earlier one recorded, with its input at `source` if it moved."""
+        from spectrawalk.explore.checks import checked_steps
         from spectrawalk.io.run_record import read_record
         from spectrawalk.parameters import asks_for_automatic_mode
 
@@ -65,7 +69,8 @@ class Run:
                 f"the record '{path}' is of a run in automatic mode, which spectrawalk no longer "
                 "has; cluster the scene again with the default method, which needs no radius."
             )
-        return cls(request, record["method"], record["parameters"], record)
+        steps = checked_steps(record.get("steps", []), path)
+        return cls(request, record["method"], record["parameters"], record, steps)
 
     def tell_plan(
         self, folder: Path | None, extras: Sequence[str], *, quiet: bool, as_json: bool
@@ -100,8 +105,8 @@ class Run:
         """Read, fit, write, print; `extras` are the files that are not always wanted."""
         from spectrawalk.cli import report
         from spectrawalk.estimators import forecast
+        from spectrawalk.explore.edited import edited_result
         from spectrawalk.report.run_folder import write_results
-        from spectrawalk.results.result import Result
 
         started = datetime.now(UTC)
         with watch("loading", quiet=quiet):
@@ -117,7 +122,7 @@ class Run:
         ):
             model = estimator.fit(scene)
         with watch("writing", quiet=quiet):
-            result = Result.of_fit(scene, model)
+            result = edited_result(scene, model, self.steps)
             record = self.record(result, inputs, started, clock)
             written = write_results(folder, result, record, extras)
         self.tell(folder, result, written, {self.method: clock}, quiet=quiet, as_json=as_json)
@@ -211,11 +216,11 @@ class Run:
 
     def _about(self, scene: Scene) -> dict[str, Any]:
         """What the record says before the fit."""
-        from spectrawalk.io.run_record import environment
+        from spectrawalk.io.run_record import WITH_STEPS, environment
 
         rows, cols = scene.shape
         masked = {key: scene.metadata[key] for key in scene.metadata if key.startswith("masked_")}
-        return environment() | {
+        about = environment() | {
             "scene": self.request.to_record(),
             "image": {
                 "name": scene.name,
@@ -230,6 +235,8 @@ class Run:
             "method": self.method,
             "parameters": self.estimator().get_params(),
         }
+        # Older versions would repeat the run without its steps.
+        return about | {"format": WITH_STEPS, "steps": list(self.steps)} if self.steps else about
 
     def _remarks(self) -> list[str]:
         """What about a repeated run may differ."""

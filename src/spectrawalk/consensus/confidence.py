@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -48,23 +50,47 @@ def overlap_margin(
     >>> (100 * margin).round().tolist()
     [71.0, 71.0, 29.0, 75.0]
     """
-    numbers = runs.max(axis=1).astype(np.intp) + 1
-    near = np.flatnonzero(numbers <= max(FINEST * (int(labels.max()) + 1), numbers.min()))
-    share = weights[near] / weights[near].sum()
-    overlap = []  # of each run, with a row for each of its clusters
-    for run, weight in zip(runs[near], share, strict=True):
-        both = _shared_pixels(run, labels)
-        either = both.sum(axis=1, keepdims=True) + both.sum(axis=0) - both
-        index = both / np.maximum(either, 1)
-        overlap.append((weight * index).astype(np.float32))
-    margin = np.empty(len(labels), dtype=np.float32)
-    for start in range(0, len(labels), _AT_ONCE):
-        some = slice(start, start + _AT_ONCE)
-        score = np.zeros((len(labels[some]), int(labels.max()) + 1), dtype=np.float32)
-        for run, table in zip(runs[near], overlap, strict=True):
-            score += table[run[some]]
-        margin[some] = _margin(score, labels[some])
-    return np.clip(margin, 0.0, 1.0)
+    return Overlaps.of(runs, weights, labels).margin(labels)
+
+
+class Overlaps(NamedTuple):
+    """Overlap of each label's cluster with the clusters of the runs; see :func:`overlap_margin`."""
+
+    runs: list[NDArray[np.integer]]
+    """Labels of each run that counts."""
+    tables: list[NDArray[np.float32]]
+    """Weighted overlap of each cluster of each run with each label, shape (clusters, labels)."""
+
+    @classmethod
+    def of(
+        cls, runs: NDArray[np.integer], weights: NDArray[np.float64], labels: NDArray[np.integer]
+    ) -> Overlaps:
+        """Compute the overlaps; parameters as in :func:`overlap_margin`."""
+        numbers = runs.max(axis=1).astype(np.intp) + 1
+        near = np.flatnonzero(numbers <= max(FINEST * (int(labels.max()) + 1), numbers.min()))
+        share = weights[near] / weights[near].sum()
+        tables = []
+        for run, weight in zip(runs[near], share, strict=True):
+            both = _shared_pixels(run, labels)
+            either = both.sum(axis=1, keepdims=True) + both.sum(axis=0) - both
+            index = both / np.maximum(either, 1)
+            tables.append((weight * index).astype(np.float32))
+        return cls([runs[i] for i in near], tables)  # views, which take no memory
+
+    def scores(self, pixels: slice | NDArray[np.intp]) -> NDArray[np.float32]:
+        """Overlap of some pixels with each label, shape (pixels, labels)."""
+        score = np.zeros((len(self.runs[0][pixels]), self.tables[0].shape[1]), dtype=np.float32)
+        for run, table in zip(self.runs, self.tables, strict=True):
+            score += table[run[pixels]]
+        return score
+
+    def margin(self, labels: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Confidence of each label, shape (n,)."""
+        margin = np.empty(len(labels), dtype=np.float32)
+        for start in range(0, len(labels), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            margin[some] = _margin(self.scores(some), labels[some])
+        return np.clip(margin, 0.0, 1.0)
 
 
 def _shared_pixels(run: NDArray[np.integer], labels: NDArray[np.integer]) -> NDArray[np.intp]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from spectrawalk.errors import ParameterError
 from spectrawalk.estimators.checks import (
     check_components,
     check_eigenpairs,
@@ -30,6 +32,9 @@ from spectrawalk.srdl.eigenpairs import diffusion_coordinates
 from spectrawalk.srdl.labels import Consensus
 from spectrawalk.srdl.neighbors import EXACT_SEARCH, global_neighbors
 from spectrawalk.srdl.numbering import number_by_size
+
+_OF_LABELS = {"n_clusters", "time", "n_eigenpairs", "consensus_radius"}
+"""Parameters that need no new graph."""
 
 
 class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
@@ -239,6 +244,89 @@ class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator)
         check_enough_pixels(n_clusters, len(self._ranking))
         labels, _ = self._label(n_clusters)
         return labels
+
+    def with_labelling(self, **given: Any) -> Self:
+        """Copy of the fitted model with other parameters of its labels, without a new graph.
+
+        Parameters
+        ----------
+        n_clusters : int or "auto", optional
+        time : float, optional
+            Diffusion time t. The coordinates follow from the eigenvalues.
+        n_eigenpairs : int, optional
+            At most as many as the fit has.
+        consensus_radius : int, optional
+            Only for methods that have it.
+
+        Returns
+        -------
+        model : SRDL, DLSS or DL
+            Modes, labels, D_t and coordinates are those of a fit with these parameters, but for
+            rounding. The model itself does not change.
+
+        Examples
+        --------
+        >>> from spectrawalk import SRDL
+        >>> from spectrawalk.datasets import make_scene
+        >>> model = SRDL(3, n_eigenpairs=5).fit(make_scene((24, 24), n_classes=3, random_state=1))
+        >>> other = model.with_labelling(n_clusters=2, time=60)
+        >>> other.n_clusters_, other.time, model.n_clusters_
+        (2, 60, 3)
+        """
+        check_is_fitted(self)
+        unknown = sorted(set(given) - (_OF_LABELS & set(self._get_param_names())))
+        if unknown:
+            raise ParameterError(f"{type(self).__name__} has no {', '.join(unknown)} to change.")
+        other = copy.copy(self)
+        for name, value in given.items():
+            setattr(other, name, value)
+        check_parameters(other)
+        check_labelling(other, other.n_clusters)
+        check_enough_pixels(other.n_clusters, len(self._ranking))
+        n_pairs = int(given.get("n_eigenpairs", len(self.eigenvalues_)))
+        if n_pairs > len(self.eigenvalues_):
+            raise ParameterError(
+                f"n_eigenpairs={n_pairs} is more than the {len(self.eigenvalues_)} of this fit; "
+                "cluster the scene anew for more."
+            )
+        if "time" in given or n_pairs < len(self.eigenvalues_):
+            other._move_to(n_pairs, float(other.time) - float(self.time))
+        other.labels_, other.modes_ = other._label(other.n_clusters)
+        other.n_clusters_ = len(other.modes_)
+        return other
+
+    def _move_to(self, n_pairs: int, further: float) -> None:
+        """Keep the leading eigenpairs and let the walk go on for some time, or back."""
+        grid, ascent = Grid(self._mask), self._kept_run()
+        self.eigenvalues_ = self.eigenvalues_[:n_pairs]
+        leading = ascent.coordinates[:, :n_pairs]
+        coordinates = diffusion_coordinates(self.eigenvalues_, leading, further)
+        self._keep_run(pipeline.ascend(coordinates, ascent.density), grid)
+
+    def path_to_mode(self, pixel: int) -> list[int]:
+        """Pixels from one to its mode, each the diffusion-nearest denser one of that before.
+
+        Parameters
+        ----------
+        pixel : int
+            Flat image index of a valid pixel.
+
+        Returns
+        -------
+        list of int
+            Flat image indices. The last one is the first mode on the way, or the densest pixel.
+        """
+        check_is_fitted(self)
+        flat, modes = np.flatnonzero(self._mask), set(self.modes_.tolist())
+        place = int(np.searchsorted(flat, pixel))
+        if place == len(flat) or flat[place] != pixel:
+            raise ParameterError(f"pixel={pixel} is masked or outside the image.")
+        rank = int(np.flatnonzero(self._ranking == place)[0])
+        path = [pixel]
+        while path[-1] not in modes and self._parent[rank] >= 0:
+            rank = int(self._parent[rank])
+            path.append(int(flat[self._ranking[rank]]))
+        return path
 
     @classmethod
     def from_paper(cls, scene: str) -> Self:

@@ -91,6 +91,26 @@ class QueryMixin:
             ``classes_`` holds the classes given, ``labels_`` are indices into it, and
             ``n_clusters_`` is their number. The tree and its cuts do not change.
         """
+        labels, classes = self.classified(answers)
+        grid = Grid(self._mask)
+        self.confidence_ = grid.to_image(
+            overlap_margin(self._runs, self._even_weights, labels[self._mask]), np.nan
+        )
+        self.labels_ = labels
+        self.classes_ = classes
+        self.n_clusters_ = len(classes)
+        self._set_verdict()
+        return self
+
+    def classified(self, answers: Answers) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """Labels and classes of :meth:`refit_with`, without changing the model.
+
+        Returns
+        -------
+        labels : ndarray of int32, in the image's shape
+            Indices into `classes`; -1 where masked.
+        classes : ndarray of int or str
+        """
         check_is_fitted(self)
         known = {p: each for p, each in self._places(answers).items() if each is not None}
         if not known:
@@ -101,15 +121,7 @@ class QueryMixin:
         classes = np.unique(_class_array(list(known.values()))).tolist()
         numbers = {place: classes.index(each) for place, each in known.items()}
         labels = propagate_labels(self._leaf_shares(len(answers)), numbers)
-        grid = Grid(self._mask)
-        self.confidence_ = grid.to_image(
-            overlap_margin(self._runs, self._even_weights, labels), np.nan
-        )
-        self.labels_ = grid.to_image(labels, -1)
-        self.classes_ = _class_array(classes)
-        self.n_clusters_ = len(classes)
-        self._set_verdict()
-        return self
+        return Grid(self._mask).to_image(labels, -1), _class_array(classes)
 
     def _set_verdict(self) -> None:
         """Say in words which numbers of clusters are supported, and what is shown."""

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spectrawalk.consensus.confidence import overlap_margin
+from spectrawalk.consensus.confidence import Overlaps, overlap_margin
 from spectrawalk.consensus.detail import default_detail, measured_detail
+from spectrawalk.consensus.embedding import Coordinates, diffusion_of_votes
 from spectrawalk.consensus.features import keep_dark
 from spectrawalk.consensus.levels import Level, in_words, supported_levels, supported_number
 from spectrawalk.consensus.resolutions import base_clusterings
@@ -202,6 +203,36 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
         self._check_number(n_clusters)
         margin = overlap_margin(self._runs, self._even_weights, self._tree.cut(n_clusters))
         return Grid(self._mask).to_image(margin, np.nan)
+
+    def overlaps(self, labels: NDArray[np.integer]) -> Overlaps:
+        """Overlap of any clusters, such as merged ones, with those of the runs.
+
+        Parameters
+        ----------
+        labels : ndarray of int, in the image's shape
+            Clusters 0..K-1 of all valid pixels.
+
+        Returns
+        -------
+        overlaps : Overlaps
+            Its ``scores`` and ``margin`` have one row or value for each valid pixel.
+        """
+        check_is_fitted(self)
+        return Overlaps.of(self._runs, self._even_weights, np.asarray(labels)[self._mask])
+
+    def coordinates(self, pixels: NDArray[np.intp], n: int) -> Coordinates:
+        """Diffusion coordinates of some pixels on the graph of their co-association.
+
+        Parameters
+        ----------
+        pixels : ndarray of int
+            Flat image indices of valid pixels.
+        n : int
+            Number of coordinates.
+        """
+        check_is_fitted(self)
+        places = np.searchsorted(np.flatnonzero(self._mask), pixels)
+        return diffusion_of_votes(self._runs[:, places], self._weights, n)
 
     def at(self, n_clusters: int | str) -> Self:
         """Copy of the fitted model that shows another number of clusters.

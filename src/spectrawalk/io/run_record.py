@@ -23,6 +23,9 @@ from spectrawalk.scene import Scene
 RECORD_FORMAT = 1
 """Raised when older code could not repeat a run from a newer record."""
 
+WITH_STEPS = 2
+"""Format of a record with steps that were taken in the explorer."""
+
 RECORD_NAME = "run.json"
 """File that `spectrawalk cluster` writes the record to."""
 
@@ -59,11 +62,11 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"'{path}' is not the record of a run; give the run.json that `spectrawalk cluster` "
             "wrote."
         )
-    if record.get("format") != RECORD_FORMAT:
+    if record.get("format") not in (RECORD_FORMAT, WITH_STEPS):
         raise FileError(
             f"the record '{path}' has format {record.get('format')}, written by spectrawalk "
-            f"{record.get('spectrawalk')}; this is {__version__}, which reads format "
-            f"{RECORD_FORMAT}: repeat the run with the version that wrote it."
+            f"{record.get('spectrawalk')}; this is {__version__}, which reads formats "
+            f"{RECORD_FORMAT} and {WITH_STEPS}: repeat the run with the version that wrote it."
         )
     return record
 

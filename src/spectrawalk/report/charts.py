@@ -25,7 +25,7 @@ def spectra_chart(result: Result) -> str:
     n_clusters = result.n_clusters
 
     def draw(ax: Axes) -> None:
-        colors = cluster_colors(n_clusters)
+        colors = result.map.colors[:n_clusters]
         draw_spectra(ax, result.scene, result.spectra, result.sizes, colors)
         for artists in (ax.lines, ax.collections):
             for place, artist in enumerate(artists):

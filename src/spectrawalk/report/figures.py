@@ -70,7 +70,7 @@ def overview(result: Result) -> Figure:
     >>> save_figure(figure, "overview.png")  # doctest: +SKIP
     """
     scene, model, scores = result.scene, result.model, result.scores
-    colors = cluster_colors(result.n_clusters)
+    colors = result.map.colors[: result.n_clusters]
     truth = None if scores is None else scene.ground_truth
     maps: list[tuple[str, NDArray[Any]]] = [("First principal component", result.first_component)]
     of_class: dict[int, Color] = {}
@@ -95,9 +95,10 @@ def overview(result: Result) -> Figure:
     origin = _origin(scene)
     for ax, (title, image) in zip(axes, maps, strict=True):
         draw_map(ax, image, title, origin=origin)
+    of_model = cluster_colors(model.n_clusters_)
     if not isinstance(model, TreeModel):
-        _draw_modes(axes[-1], model.modes_, result.labels.shape, colors, origin)
-    draw_number_curve(curve_axes, model, colors)
+        _draw_modes(axes[-1], model.modes_, result.labels.shape, of_model, origin)
+    draw_number_curve(curve_axes, model, of_model)
     draw_spectra(spectra_axes, scene, result.spectra, result.sizes, colors)
     return figure
 

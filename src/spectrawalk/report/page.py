@@ -198,7 +198,7 @@ def _clusters(result: Result) -> dict[str, Any]:
         rows.append(
             {
                 "color": "#{:02x}{:02x}{:02x}".format(*color),
-                "name": str(entry + 1) if is_cluster else cluster_map.names[entry],
+                "name": result.entry_name(entry),
                 "cells": cells,
                 "matched": matched or "–",  # noqa: RUF001
             }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,15 @@ from spectrawalk.scene.georeference import crs_ellipsoid
 
 UNLIKE_NAME = "unlike the fit"
 """Legend entry of pixels that are unlike any spectrum of the fit, in the map of a prediction."""
+
+
+class Legend(NamedTuple):
+    """Names and colours of clusters, where a person gave them."""
+
+    names: tuple[str, ...]
+    """Of clusters 0..K-1."""
+    colors: NDArray[np.uint8]
+    """Red, green, blue; shape (K, 3)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +45,8 @@ class ClusterMap:
         Coordinate reference system as WKT.
     transform : tuple of 6 floats or None
         From columns and rows to coordinates: ``x = a col + b row + c``, ``y = d col + e row + f``.
+    legend : Legend or None
+        Names and colours of the clusters, where a person gave them.
 
     Examples
     --------
@@ -50,6 +61,7 @@ class ClusterMap:
     crs: str | None = None
     transform: Transform | None = None
     has_unlike: bool = False
+    legend: Legend | None = None
 
     def __post_init__(self) -> None:
         codes = file_codes(self.labels)
@@ -72,12 +84,13 @@ class ClusterMap:
     def names(self) -> tuple[str, ...]:
         """Name of each entry of the legend."""
         clusters = tuple(f"cluster {cluster}" for cluster in range(1, self.n_clusters + 1))
+        clusters = clusters if self.legend is None else self.legend.names
         return clusters + (UNLIKE_NAME,) * self.has_unlike
 
     @property
     def colors(self) -> NDArray[np.uint8]:
         """Red, green and blue of each entry of the legend, shape (entries, 3)."""
-        colors = cluster_colors(self.n_clusters)
+        colors = cluster_colors(self.n_clusters) if self.legend is None else self.legend.colors
         return np.vstack([colors, np.array([UNLIKE], np.uint8)]) if self.has_unlike else colors
 
     @cached_property
@@ -98,7 +111,12 @@ class ClusterMap:
 
 
 def map_of(
-    scene: Scene, labels: NDArray[np.integer], n_clusters: int, *, has_unlike: bool = False
+    scene: Scene,
+    labels: NDArray[np.integer],
+    n_clusters: int,
+    *,
+    has_unlike: bool = False,
+    legend: Legend | None = None,
 ) -> ClusterMap:
     """Put the labels of a scene on a map: its own grid, or that of its orthorectification.
 
@@ -111,7 +129,7 @@ def map_of(
     """
     geometry = scene.orthorectify or scene
     on_map = to_map_grid(scene, labels, -1)
-    return ClusterMap(on_map, n_clusters, geometry.crs, geometry.transform, has_unlike)
+    return ClusterMap(on_map, n_clusters, geometry.crs, geometry.transform, has_unlike, legend)
 
 
 def to_map_grid(scene: Scene, image: NDArray[Any], fill: float) -> NDArray[Any]:

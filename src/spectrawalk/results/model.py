@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from spectrawalk.consensus.confidence import Overlaps
+    from spectrawalk.consensus.embedding import Coordinates
 
 
 class Model(Protocol):
@@ -72,6 +77,20 @@ class TreeModel(TreeSettings, Protocol):
 
     def ancestors(self, n_clusters: int) -> NDArray[np.int32]:
         """Cluster of each leaf in the cut into `n_clusters`."""
+
+    def at(self, n_clusters: int | str) -> Self:
+        """Copy that shows another number of clusters."""
+
+    def classified(
+        self, answers: Mapping[int, int | str | None]
+    ) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """Labels and classes from the classes of some pixels."""
+
+    def overlaps(self, labels: NDArray[np.integer]) -> Overlaps:
+        """Overlap of any clusters with those of the runs."""
+
+    def coordinates(self, pixels: NDArray[np.intp], n: int) -> Coordinates:
+        """Diffusion coordinates of some pixels on the graph of their co-association."""
 
     def save_tree(self, path: str | Path) -> None:
         """Write the tree to a file."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spectrawalk.results.captions import describe_settings
 from spectrawalk.results.certainty import Certainty, confidence, mode_margin, prediction_margin
-from spectrawalk.results.cluster_map import ClusterMap, map_of, to_map_grid
+from spectrawalk.results.cluster_map import ClusterMap, Legend, map_of, to_map_grid
 from spectrawalk.results.components import first_component
 from spectrawalk.results.model import FittedModel, TreeModel
 from spectrawalk.results.remarks import explain_choice, find_doubts
@@ -37,6 +37,10 @@ class Result:
         Whether the labels were predicted from a fit of another scene.
     predicted_margin : ndarray of shape (rows, cols), optional
         Margin that came with predicted labels.
+    legend : Legend, optional
+        Names and colours of the clusters, where a person gave them.
+    edited_confidence : ndarray of shape (rows, cols), optional
+        Confidence of labels that a person changed; without it, that of the model.
 
     Examples
     --------
@@ -54,6 +58,8 @@ class Result:
     model: FittedModel | TreeModel
     predicted: bool = False
     predicted_margin: NDArray[np.floating] | None = None
+    legend: Legend | None = None
+    edited_confidence: NDArray[np.floating] | None = None
 
     @classmethod
     def of_fit(cls, scene: Scene, model: FittedModel | TreeModel) -> Result:
@@ -100,7 +106,20 @@ class Result:
     def map(self) -> ClusterMap:
         """Labels on the map's grid, with names, colours, counts and areas."""
         has_unlike = bool(self.unlike.any())
-        return map_of(self.scene, self.entries, self.n_clusters, has_unlike=has_unlike)
+        return map_of(
+            self.scene,
+            self.entries,
+            self.n_clusters,
+            has_unlike=has_unlike,
+            legend=self.legend,
+        )
+
+    def entry_name(self, entry: int) -> str:
+        """Name of an entry of the legend in a table: a cluster's number, and its name if given."""
+        if entry >= self.n_clusters:
+            return self.map.names[entry]
+        number = str(entry + 1)
+        return number if self.legend is None else f"{number} {self.legend.names[entry]}"
 
     @cached_property
     def spectra(self) -> list[ClusterSpectrum]:
@@ -112,6 +131,8 @@ class Result:
         """How certain each label is: a confidence (fits of SpectraWalk) or a margin (others)."""
         if self.predicted_margin is not None:
             return prediction_margin(self.predicted_margin)
+        if self.edited_confidence is not None:
+            return confidence(self.edited_confidence)
         if isinstance(self.model, TreeModel):
             return confidence(self.model.confidence_)
         return mode_margin(self.model.coordinates_, self.model.modes_)
