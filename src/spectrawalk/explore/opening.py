@@ -98,7 +98,7 @@ class Opening:
         except SpectrawalkError as error:
             self._error = str(error)
         except MemoryError:
-            self._error = "there is not enough memory; --crop takes a part of the scene."
+            self._error = "there is not enough memory; open a part of the scene, with `crop`."
         except OSError as error:
             where = f" ('{error.filename}')" if error.filename else ""
             self._error = f"the system refused a file{where}: {error.strerror or error}."
