@@ -48,7 +48,7 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
         From 0 (``"fields"``: smooth regions) to 1 (``"materials"``: each pixel by its own
         spectrum). ``"auto"``: from how much adjacent pixels differ.
     random_state : int or None
-        Seed of K-means and of samples. None is the same as 0.
+        Seed of K-means, of the halves of the bands and of samples. None is the same as 0.
 
     Attributes
     ----------
