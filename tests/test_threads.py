@@ -72,6 +72,8 @@ def test_an_exception_stops_the_work(kind, number):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_is_heard_between_blocks():
+    # A shell starts programs in the background with this signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     begun = []
 
     def work(block):
@@ -80,8 +82,11 @@ def test_ctrl_c_is_heard_between_blocks():
             os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)
 
-    with pytest.raises(KeyboardInterrupt):
-        threads.run_blocks(work, [(block,) for block in range(1000)], 3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            threads.run_blocks(work, [(block,) for block in range(1000)], 3)
+    finally:
+        signal.signal(signal.SIGINT, before)
     after = len(begun)
     assert after < 50
     time.sleep(0.1)
