@@ -63,6 +63,7 @@ def spatial_kmeans(
     mask: NDArray[np.bool_],
     labels: NDArray[np.int32],
     strength: float,
+    neighbors: csr_array | None = None,
 ) -> NDArray[np.int32]:
     """K-means with a hidden Markov random field on the eight neighbours of each pixel.
 
@@ -81,6 +82,8 @@ def spatial_kmeans(
         Labels to start from.
     strength : float
         Influence of a neighbour; 0 for none.
+    neighbors : csr_array, optional
+        As from :func:`neighbor_weights`, if several runs on one image share it.
 
     Examples
     --------
@@ -96,7 +99,7 @@ def spatial_kmeans(
     """
     squares = np.square(points).sum(axis=1)[:, None]
     membership = np.eye(int(labels.max()) + 1)[labels]
-    neighbors = _neighbors(mask)
+    neighbors = neighbor_weights(mask) if neighbors is None else neighbors
     with one_thread():
         total = points.T @ points
         for _ in range(_MAX_ITER):
@@ -116,7 +119,7 @@ def spatial_kmeans(
     return labels
 
 
-def _neighbors(mask: NDArray[np.bool_]) -> csr_array:
+def neighbor_weights(mask: NDArray[np.bool_]) -> csr_array:
     """Weights of the valid neighbours of each valid pixel, shape (n, n)."""
     number = np.pad(number_pixels(mask), 1, constant_values=-1)
     rows, cols = np.nonzero(number >= 0)

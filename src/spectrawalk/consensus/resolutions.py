@@ -35,7 +35,7 @@ from spectrawalk.consensus.features import (
     within_field_components,
 )
 from spectrawalk.consensus.graphs import SolvedGraph, diffusion_at, solve_graphs, window_radius
-from spectrawalk.consensus.kmeans import kmeans_labels, spatial_kmeans
+from spectrawalk.consensus.kmeans import kmeans_labels, neighbor_weights, spatial_kmeans
 from spectrawalk.prepare.pixels import Grid, Pixels
 from spectrawalk.progress import track
 from spectrawalk.srdl import pipeline
@@ -160,13 +160,14 @@ def material_runs(pixels: Pixels, seed: int) -> Iterator[Run]:
     grid = pixels.grid
     rng = np.random.default_rng(seed)
     halves = BandHalves(pixels.spectra)
+    near = neighbor_weights(grid.mask) if grid.is_image else None
     plans = [k for k in RESOLUTIONS if k <= FINEST_HALF for _ in range(HALVINGS)]
     for k in track("K-means", plans):
         for points in halves.draw(rng):
             for run in _kmeans_runs("halves", points, (k,), int(rng.integers(2**31))):
                 yield run
                 if grid.is_image:
-                    labels = spatial_kmeans(points, grid.mask, run.labels, STRENGTH)
+                    labels = spatial_kmeans(points, grid.mask, run.labels, STRENGTH, near)
                     yield run._replace(labels=labels)
 
 
