@@ -100,6 +100,7 @@ def run_blocks(
     The function should release Python's lock (compiled with ``nogil``, or NumPy) and write to
     places of its own only. An exception, Ctrl-C included, ends the work: no further block is begun,
     and those that are being worked on are waited for, so that no thread works on after the call.
+    A block that calls this function itself, for smaller blocks, ends before the next of these.
 
     Parameters
     ----------
@@ -114,16 +115,17 @@ def run_blocks(
     >>> run_blocks(lambda start, stop: stop - start, [(0, 3), (3, 4)])
     [3, 1]
     """
+    outer: threading.Event | None = getattr(_working, "ended", None)
     helpers = min(threads or count(), len(blocks)) - 1
-    if helpers < 1 or getattr(_working, "now", False):
-        return [function(*block) for block in blocks]
+    if helpers < 1 or outer is not None:
+        return [_unless(outer, function, block) for block in blocks]
     results: list[T | None] = [None] * len(blocks)
     waiting = iter(range(len(blocks)))
     ended = threading.Event()
     one_at_a_time = threading.Lock()
 
     def work() -> None:
-        _working.now = True
+        _working.ended = ended
         try:
             while not ended.is_set():
                 with one_at_a_time:
@@ -131,24 +133,40 @@ def run_blocks(
                 if number is None:
                     break
                 results[number] = function(*blocks[number])
+        except _Ended:  # the exception that ended the work is raised by another thread
+            pass
         except BaseException:
             ended.set()
             raise
         finally:
-            _working.now = False
+            _working.ended = None
 
     jobs: list[Future[None]] = []
     try:
         for _ in range(helpers):
             jobs.append(_helpers().submit(work, helpers))
         work()  # too, so that small work does not wait for another thread to wake up
-    finally:
+        wait([job for job in jobs if not job.cancel()])
+    except BaseException:
         ended.set()
+        raise
+    finally:
         wait([job for job in jobs if not job.cancel()])
     for job in jobs:
         if not job.cancelled():
             job.result()
     return results  # type: ignore[return-value]  # every block has been worked on
+
+
+class _Ended(BaseException):
+    """Raised inside a block when the work that it is a part of has ended."""
+
+
+def _unless(ended: threading.Event | None, function: Callable[..., T], block: tuple[int, ...]) -> T:
+    """Call ``function(*block)`` unless the work has ended."""
+    if ended is not None and ended.is_set():
+        raise _Ended
+    return function(*block)
 
 
 class _Helpers:

@@ -18,8 +18,6 @@ Geoscience and Remote Sensing 26, 1988.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
@@ -116,8 +114,8 @@ class BandHalves:
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(0).normal(size=(9, 5))
-    >>> [half.shape for half in BandHalves(X).draw(np.random.default_rng(1))]
+    >>> halves = BandHalves(np.random.default_rng(0).normal(size=(9, 5)))
+    >>> [halves.components(half).shape for half in halves.draw(np.random.default_rng(1))]
     [(9, 2), (9, 3)]
     """
 
@@ -125,18 +123,19 @@ class BandHalves:
         self._X, self._mean = X, X.mean(axis=0)
         self._scatter = scatter_matrix(centred_blocks(X, self._mean))
 
-    def draw(self, rng: np.random.Generator) -> Iterator[NDArray[np.float64]]:
-        """Divide the bands into two halves; yield the components of each, (n, at most 20).
-
-        With one band, both halves are this band.
-        """
+    def draw(self, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Divide the bands into two halves. With one band, both halves are this band."""
         order = rng.permutation(len(self._mean))
-        for half in np.split(order, [len(order) // 2]) if len(order) > 1 else (order, order):
-            inside = leading_directions(self._scatter[np.ix_(half, half)], COORDINATES)
-            directions = np.zeros((len(order), inside.shape[1]))
-            directions[half] = inside
-            with one_thread():
-                yield self._X @ directions - self._mean @ directions
+        middle = len(order) // 2
+        return (order[:middle], order[middle:]) if middle else (order, order)
+
+    def components(self, half: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Principal components of some bands, shape (n, at most 20)."""
+        inside = leading_directions(self._scatter[np.ix_(half, half)], COORDINATES)
+        directions = np.zeros((len(self._mean), inside.shape[1]))
+        directions[half] = inside
+        with one_thread():
+            return self._X @ directions - self._mean @ directions
 
 
 def local_mean(

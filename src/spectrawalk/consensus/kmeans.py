@@ -15,6 +15,8 @@ field model and the expectation-maximization algorithm", IEEE Transactions on Me
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +45,6 @@ def kmeans_labels(points: NDArray[np.float64], n_clusters: int, seed: int) -> ND
     labels do not depend on the order of the pixels: an image may be turned.
     """
     from sklearn.cluster import KMeans  # slow to import, and only needed here
-    from sklearn.exceptions import ConvergenceWarning
 
     first = points[:, 0] - points[:, 0].mean()
     # The sign of a component is arbitrary. A positive skewness fixes it.
@@ -51,17 +52,29 @@ def kmeans_labels(points: NDArray[np.float64], n_clusters: int, seed: int) -> ND
     sample = points[
         order[np.linspace(0, len(order) - 1, min(SAMPLE, len(order))).round().astype(int)]
     ]
+    with one_thread(openmp=True):
+        found = KMeans(n_clusters, n_init=STARTS, random_state=seed).fit(sample)
+        return found.predict(points).astype(np.int32)
+
+
+@contextmanager
+def several_runs() -> Iterator[None]:
+    """Let threads share K-means runs inside a ``with`` block.
+
+    Settings of the process, which the threads would change under each other's hands, are made once.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+
     with one_thread(openmp=True), warnings.catch_warnings():
         # There are fewer distinct points than clusters. Callers that need all clusters check.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(n_clusters, n_init=STARTS, random_state=seed).fit(sample)
-        return found.predict(points).astype(np.int32)
+        yield
 
 
 def spatial_kmeans(
     points: NDArray[np.float64],
     mask: NDArray[np.bool_],
-    labels: NDArray[np.int32],
+    labels: NDArray[np.uint8] | NDArray[np.int32],
     strength: float,
     neighbors: csr_array | None = None,
 ) -> NDArray[np.int32]:
@@ -116,7 +129,7 @@ def spatial_kmeans(
             before, labels = labels, membership.argmax(axis=1).astype(np.int32)
             if np.count_nonzero(labels != before) <= _CONVERGED * len(points):
                 break
-    return labels
+    return labels.astype(np.int32, copy=False)
 
 
 def neighbor_weights(mask: NDArray[np.bool_]) -> csr_array:

@@ -19,8 +19,10 @@ Pattern Analysis and Machine Intelligence 20, 1998.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +37,20 @@ from spectrawalk.consensus.features import (
     within_field_components,
 )
 from spectrawalk.consensus.graphs import SolvedGraph, diffusion_at, solve_graphs, window_radius
-from spectrawalk.consensus.kmeans import kmeans_labels, neighbor_weights, spatial_kmeans
+from spectrawalk.consensus.kmeans import (
+    kmeans_labels,
+    neighbor_weights,
+    several_runs,
+    spatial_kmeans,
+)
+from spectrawalk.kernels.tree import build_tree
 from spectrawalk.prepare.pixels import Grid, Pixels
 from spectrawalk.progress import track
 from spectrawalk.srdl import pipeline
 from spectrawalk.srdl.labels import Consensus
+from spectrawalk.threads import count, run_blocks
+
+T = TypeVar("T")
 
 RESOLUTIONS = (2, 3, 4, 6, 8, 11, 16, 22, 30)
 """Numbers of clusters of the runs: a geometric series, so that every scale has as many."""
@@ -58,6 +69,10 @@ HALVINGS = 3
 
 STRENGTH = 0.5
 """Strength of the Markov random field: log-odds that the membership of one neighbour adds."""
+
+PIXELS_AT_ONCE = 4_000_000
+"""Pixels of all runs that threads work on at once. A run takes about 1 kB per pixel, so together
+they take less memory than the eigenpairs did before."""
 
 LEAST_SHARE = 0.05
 """An ensemble with a smaller share of the votes is left out: it costs time and changes nothing."""
@@ -84,7 +99,7 @@ class Run(NamedTuple):
 
     features: str
     n_clusters: int
-    labels: NDArray[np.int32]
+    labels: NDArray[np.uint8]
 
 
 def base_clusterings(pixels: Pixels, detail: float, seed: int) -> BaseClusterings:
@@ -115,12 +130,12 @@ def base_clusterings(pixels: Pixels, detail: float, seed: int) -> BaseClustering
     found = [(share, list(make(pixels, seed))) for make, share in makers if share >= LEAST_SHARE]
     found = [(share, runs) for share, runs in found if runs]
     if not found:  # so few distinct pixels that no run finds two clusters
-        found = [(1.0, [Run("spectra", 1, np.zeros(len(pixels.spectra), dtype=np.int32))])]
+        found = [(1.0, [Run("spectra", 1, np.zeros(len(pixels.spectra), np.uint8))])]
     runs = [run for _, some in found for run in some]
     weights = np.concatenate([np.full(len(some), share / len(some)) for share, some in found])
     even = np.concatenate([share * _even(some) for share, some in found])
     return BaseClusterings(
-        np.stack([run.labels for run in runs]).astype(np.uint8),
+        np.stack([run.labels for run in runs]),
         weights / weights.sum(),
         even / even.sum(),
         [run.features for run in runs],
@@ -152,7 +167,10 @@ def field_runs(pixels: Pixels, seed: int) -> Iterator[Run]:
         for solved in solve_graphs(points, grid, radii, most):
             yield from _srdl_runs(kind, solved, grid, consensus)
     kind, points = ("within-field", fields) if varies(fields) else ("spectra", mnf)
-    yield from _kmeans_runs(kind, points, RESOLUTIONS, seed)
+    with several_runs():
+        run = partial(_kmeans_run, kind, points, seed)
+        runs = _shared(run, [(k,) for k in reversed(RESOLUTIONS)], points)
+    yield from (run for run in reversed(runs) if run is not None)
 
 
 def material_runs(pixels: Pixels, seed: int) -> Iterator[Run]:
@@ -161,14 +179,24 @@ def material_runs(pixels: Pixels, seed: int) -> Iterator[Run]:
     rng = np.random.default_rng(seed)
     halves = BandHalves(pixels.spectra)
     near = neighbor_weights(grid.mask) if grid.is_image else None
-    plans = [k for k in RESOLUTIONS if k <= FINEST_HALF for _ in range(HALVINGS)]
-    for k in track("K-means", plans):
-        for points in halves.draw(rng):
-            for run in _kmeans_runs("halves", points, (k,), int(rng.integers(2**31))):
-                yield run
-                if grid.is_image:
-                    labels = spatial_kmeans(points, grid.mask, run.labels, STRENGTH, near)
-                    yield run._replace(labels=labels)
+
+    def runs_on(half: NDArray[np.intp], k: int, run_seed: int) -> list[Run]:
+        points = halves.components(half)
+        run = _kmeans_run("halves", points, run_seed, k)
+        if run is None or not grid.is_image:
+            return [] if run is None else [run]
+        labels = spatial_kmeans(points, grid.mask, run.labels, STRENGTH, near)
+        return [run, run._replace(labels=labels.astype(np.uint8))]
+
+    for k in track("K-means", [k for k in RESOLUTIONS if k <= FINEST_HALF]):
+        plans = [
+            (half, k, int(rng.integers(2**31)))
+            for _ in range(HALVINGS)
+            for half in halves.draw(rng)
+        ]
+        with several_runs():
+            runs = _shared(runs_on, plans, pixels.spectra)
+        yield from chain.from_iterable(runs)
 
 
 def _within_field(pixels: Pixels) -> NDArray[np.float64]:
@@ -193,23 +221,36 @@ def _mnf(pixels: Pixels) -> NDArray[np.float64]:
 def _srdl_runs(
     features: str, solved: SolvedGraph, grid: Grid, consensus: Consensus
 ) -> Iterator[Run]:
-    """SRDL labels for each number of clusters and density; none where there are too few modes."""
-    for k in RESOLUTIONS:
+    """SRDL labels for each number of clusters and density; none where there are too few modes.
+
+    Threads share the numbers, the largest first, because it takes longest.
+    """
+
+    def runs_at(k: int) -> list[Run]:
         coordinates = diffusion_at(solved, k)  # one eigenpair per cluster
+        tree, runs = build_tree(coordinates), []
         for density in solved.densities.values():
-            ascent = pipeline.ascend(coordinates, density)
+            ascent = pipeline.ascend(coordinates, density, tree)
             if np.count_nonzero(ascent.mode_score > 0) >= k:
                 modes = pipeline.choose_modes(ascent, k, k).pixels
-                labels = pipeline.label_from_modes(ascent, modes, grid, consensus)
-                yield Run(features, k, labels)
+                labels = pipeline.label_from_modes(ascent, modes, grid, consensus, tree)
+                runs.append(Run(features, k, labels.astype(np.uint8)))
+        return runs
+
+    found = _shared(runs_at, [(k,) for k in reversed(RESOLUTIONS)], solved.eigenvectors)
+    return chain.from_iterable(reversed(found))
 
 
-def _kmeans_runs(
-    features: str, points: NDArray[np.float64], numbers: tuple[int, ...], seed: int
-) -> Iterator[Run]:
-    """K-means labels for each number of clusters; none where there are too few distinct points."""
-    for k in numbers:
-        if k < len(points):
-            labels = kmeans_labels(points, k, seed)
-            if len(np.unique(labels)) == k:
-                yield Run(features, k, labels)
+def _kmeans_run(features: str, points: NDArray[np.float64], seed: int, k: int) -> Run | None:
+    """K-means labels; None where there are too few distinct points."""
+    if k >= len(points):
+        return None
+    labels = kmeans_labels(points, k, seed)
+    return Run(features, k, labels.astype(np.uint8)) if len(np.unique(labels)) == k else None
+
+
+def _shared(
+    function: Callable[..., T], plans: Sequence[tuple[Any, ...]], points: NDArray[np.float64]
+) -> list[T]:
+    """Share independent runs among threads, as many at once as memory allows."""
+    return run_blocks(function, plans, max(1, min(count(), PIXELS_AT_ONCE // len(points))))

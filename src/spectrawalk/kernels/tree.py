@@ -88,6 +88,13 @@ def build_tree(coordinates: NDArray[np.float64]) -> Tree:
     return Tree(points, rank, *(each[:count].copy() for each in nodes))
 
 
+def ranked(tree: Tree, ranking: NDArray[np.intp]) -> Tree:
+    """Give the points of a tree other ranks: ``ranking[i]`` is the row of the point of rank i."""
+    rank = np.empty(len(ranking), np.int64)
+    rank[ranking] = np.arange(len(ranking))
+    return tree._replace(rank=rank[tree.rank])
+
+
 @njit(cache=True, nogil=True)
 def _grow(
     points: NDArray[np.float64],

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from spectrawalk import progress
 from spectrawalk.kernels import labels as kernels
 from spectrawalk.kernels import tree
+from spectrawalk.kernels.tree import Tree
+from spectrawalk.threads import run_blocks
 
 STAGE1_RULES = {
     "most-frequent": kernels.MOST_FREQUENT,
@@ -55,6 +57,7 @@ def label_pixels(
     modes: NDArray[np.intp],
     mask: NDArray[np.bool_],
     consensus: Consensus,
+    grown: Tree | None = None,
 ) -> NDArray[np.int32]:
     """Label every pixel from the modes, in two stages.
 
@@ -71,6 +74,8 @@ def label_pixels(
     mask : ndarray of bool, shape (rows, cols), or (n,) for a table
         Where the pixels lie. A table has no consensus.
     consensus : Consensus
+    grown : Tree, optional
+        ``build_tree(coordinates)``, if it has been built.
 
     Returns
     -------
@@ -81,7 +86,7 @@ def label_pixels(
     rank[ranking] = np.arange(n)
     grid = np.atleast_2d(mask)
     rows, cols = (axis[ranking].astype(np.int32) for axis in np.nonzero(grid))
-    grown = tree.build_tree(coordinates[ranking])
+    grown = tree.ranked(tree.build_tree(coordinates) if grown is None else grown, ranking)
     place = np.empty(n, dtype=np.int64)
     place[grown.rank] = np.arange(n)
     lowest = np.full(len(grown.start), tree.NONE)
@@ -96,11 +101,15 @@ def label_pixels(
     wait, own_vote = consensus.open_parent == "open", consensus.own_vote
     steps = progress.ranges(n, _SEARCH + 4 * (2 * radius + 1) ** 2)
     both = [(stage, *step) for stage in (0, 1) for step in steps]
-    for stage, start, stop in progress.track("labels", both):
+
+    def label(stage: int, start: int, stop: int) -> None:
         kernels.label_ranks(
             grown, parent, rows, cols, radius, rules[stage], wait, own_vote, stage == 1,
             by_rank, image, lowest, leaf, place, votes, start, stop,
         )  # fmt: skip
+
+    for step in progress.track("labels", both):
+        run_blocks(label, [step])
     labels = np.empty(n, dtype=np.int32)
     labels[ranking] = by_rank
     return labels

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from spectrawalk import progress
 from spectrawalk.errors import StructureError
 from spectrawalk.kernels import tree
+from spectrawalk.kernels.tree import Tree
 from spectrawalk.threads import run_blocks, split
 
 
 def nearest_denser(
-    coordinates: NDArray[np.float64], ranking: NDArray[np.intp]
+    coordinates: NDArray[np.float64], ranking: NDArray[np.intp], grown: Tree | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Diffusion-nearest denser pixel of each pixel, and the distance rho_t(x) to it.
 
@@ -25,6 +26,8 @@ def nearest_denser(
         Diffusion coordinates.
     ranking : ndarray of shape (n,)
         Pixels in the order of decreasing density.
+    grown : Tree, optional
+        ``build_tree(coordinates)``, if it serves several rankings.
 
     Returns
     -------
@@ -35,7 +38,7 @@ def nearest_denser(
         In pixels; for the densest one the largest diffusion distance from it.
     """
     n = len(coordinates)
-    grown = tree.build_tree(coordinates[ranking])
+    grown = tree.ranked(tree.build_tree(coordinates) if grown is None else grown, ranking)
     lowest, everyone = tree.lowest_ranks(grown), np.zeros(n, dtype=np.int32)
     parent, d2 = np.empty(n, dtype=np.int64), np.empty(n)
     search = partial(tree.nearest_denser, grown, lowest, everyone, parent, d2)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from spectrawalk.kernels.tree import Tree
 from spectrawalk.prepare.pixels import Grid
 from spectrawalk.progress import report
 from spectrawalk.srdl import density, eigensolver, graph, modes, neighbors
@@ -146,9 +147,12 @@ def rank_by_density(d2: NDArray[np.float64], bandwidth: float) -> Density:
     return Density(p, density.density_ranking(p, d2))
 
 
-def ascend(coordinates: NDArray[np.float64], density: Density) -> Ascent:
-    """Find the diffusion-nearest denser pixel of each pixel."""
-    parent, rho = modes.nearest_denser(coordinates, density.ranking)
+def ascend(coordinates: NDArray[np.float64], density: Density, grown: Tree | None = None) -> Ascent:
+    """Find the diffusion-nearest denser pixel of each pixel.
+
+    `grown` is the kd-tree of the coordinates, if it serves several densities.
+    """
+    parent, rho = modes.nearest_denser(coordinates, density.ranking, grown)
     return Ascent(coordinates, density, parent, rho)
 
 
@@ -164,9 +168,14 @@ def choose_modes(ascent: Ascent, n_clusters: int | str, max_clusters: int) -> mo
 
 
 def label_from_modes(
-    ascent: Ascent, mode_pixels: NDArray[np.intp], grid: Grid, consensus: Consensus
+    ascent: Ascent,
+    mode_pixels: NDArray[np.intp],
+    grid: Grid,
+    consensus: Consensus,
+    grown: Tree | None = None,
 ) -> NDArray[np.int32]:
     """Labels down the density order, shape (n,); label c is that of ``mode_pixels[c]``."""
+    coordinates, ranking = ascent.coordinates, ascent.density.ranking
     return label_pixels(
-        ascent.coordinates, ascent.density.ranking, ascent.parent, mode_pixels, grid.mask, consensus
+        coordinates, ranking, ascent.parent, mode_pixels, grid.mask, consensus, grown
     )
