@@ -84,7 +84,7 @@ def fit_cheaply(model, scene, y=None, *, mask=None):
     model.wavelengths_, model.n_features_in_ = scene.wavelengths, scene.n_bands
     model.measured_detail_, model.detail_, model.reach_ = 0.1, 0.5, 1.0
     model._fitted_spectra = None
-    model._keep_tree(cluster_tree(model._runs, model._weights))
+    model._keep_tree(cluster_tree(model._runs, model._weights)[0])
     model._show(model.n_clusters)
     return model
 

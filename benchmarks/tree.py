@@ -51,7 +51,7 @@ def better_kmeans(image, truth, n_clusters: int) -> float:
     pixels = take_pixels(image)
     unit = normalize_spectra(pixels.spectra, "pixel")
     best = 0.0
-    for points in (unit, mnf_components(unit, pixels.grid.mask)[:, :10]):
+    for points in (unit, mnf_components(unit, pixels.grid.mask)[0][:, :10]):
         labels = KMeans(n_clusters, n_init=10, random_state=0).fit_predict(points)
         best = max(best, score(truth, pixels.grid.to_image(labels, -1)).oa)
     return best

@@ -21,7 +21,7 @@ def images(draw):
     runs = draw(arrays(np.uint8, (draw(st.integers(1, 5)), n), elements=st.integers(0, 4)))
     weights = np.full(len(runs), 1 / len(runs))
     runs = np.stack([np.unique(run, return_inverse=True)[1] for run in runs])
-    return LeafShares.of(runs, weights, cluster_tree(runs, weights).leaf), mask, n
+    return LeafShares.of(runs, weights, cluster_tree(runs, weights)[0].leaf), mask, n
 
 
 @given(images(), st.integers(1, 60), st.data())

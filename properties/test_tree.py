@@ -16,7 +16,7 @@ labels = st.integers(2, 40).flatmap(
 
 def tree_of(runs):
     runs = np.stack([np.unique(run, return_inverse=True)[1] for run in runs])
-    return cluster_tree(runs, np.full(len(runs), 1 / len(runs))), runs
+    return cluster_tree(runs, np.full(len(runs), 1 / len(runs)))[0], runs
 
 
 @given(labels)

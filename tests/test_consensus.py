@@ -10,7 +10,8 @@ from spectrawalk import SpectraWalk, score
 from spectrawalk.consensus import kmeans, tree
 from spectrawalk.consensus.coassociation import distinct_rows
 from spectrawalk.consensus.graphs import DECAY, time_for
-from spectrawalk.consensus.kmeans import kmeans_labels, spatial_kmeans
+from spectrawalk.consensus.kmeans import kmeans as kmeans_run
+from spectrawalk.consensus.kmeans import spatial_kmeans
 from spectrawalk.consensus.resolutions import RESOLUTIONS, base_clusterings
 from spectrawalk.datasets import make_scene
 from spectrawalk.estimators import spectrawalk
@@ -33,11 +34,11 @@ def test_markov_random_field_reduces_noise():
         (40, 40), n_bands=12, n_classes=3, noise=0.3, mixing=0.0, illumination=0.0, random_state=3
     )
     pixels = take_pixels(scene)
-    start = kmeans_labels(pixels.spectra, 3, 0)
+    start, _ = kmeans_run(pixels.spectra, 3, 0)
     found = {
         strength: score(
             scene.ground_truth,
-            spatial_kmeans(pixels.spectra, pixels.grid.mask, start, strength).reshape(40, 40),
+            spatial_kmeans(pixels.spectra, pixels.grid.mask, start, strength)[0].reshape(40, 40),
         ).oa
         for strength in (0.0, 2.0)
     }
@@ -52,7 +53,7 @@ def test_spatial_kmeans_rotates_with_the_image():
 
     def run(image, mask, start):
         labels = np.full(mask.shape, -1)
-        labels[mask] = spatial_kmeans(image[mask], mask, start[mask], 1.0)
+        labels[mask], _ = spatial_kmeans(image[mask], mask, start[mask], 1.0)
         return labels
 
     rotated = run(np.rot90(image), np.rot90(mask), np.rot90(start))
@@ -64,10 +65,10 @@ def test_kmeans_does_not_depend_on_the_order_of_the_pixels_nor_on_signs(monkeypa
     rng = np.random.default_rng(0)
     points = rng.normal(size=(900, 4)) + 3 * rng.integers(0, 3, size=(900, 1))
     order = rng.permutation(900)
-    labels = kmeans.kmeans_labels(points, 5, 0)
-    assert np.array_equal(kmeans.kmeans_labels(points[order], 5, 0), labels[order])
+    labels, _ = kmeans_run(points, 5, 0)
+    assert np.array_equal(kmeans_run(points[order], 5, 0)[0], labels[order])
     mirrored = points * [-1, 1, 1, -1]
-    assert np.array_equal(kmeans.kmeans_labels(mirrored, 5, 0), labels)
+    assert np.array_equal(kmeans_run(mirrored, 5, 0)[0], labels)
 
 
 @pytest.mark.parametrize("missing", [1, 3], ids=["in between", "the last one"])
@@ -77,7 +78,7 @@ def test_a_cluster_may_be_missing_in_the_sample(monkeypatch, missing):
     drawn = np.flatnonzero(quarters != missing)
     monkeypatch.setattr(tree, "draw_pixels", lambda *_: drawn)
     runs = np.stack([quarters % 2, quarters, quarters]).astype(np.uint8)
-    found = tree.cluster_tree(runs, np.full(3, 1 / 3))
+    found, _ = tree.cluster_tree(runs, np.full(3, 1 / 3))
     cut = found.cut(found.n_leaves)
     assert len(np.unique(cut)) == 3
     for quarter in range(4):  # no quarter is divided

@@ -228,7 +228,7 @@ def test_everything_comes_back_from_a_file(tmp_path):
     assert type(loaded) is SpectraWalk
     assert vars(loaded).keys() == vars(model).keys()
     for name, value in vars(model).items():
-        if name not in ("_fitted_spectra", "_tree"):
+        if name not in ("_fitted_spectra", "_tree", "_ensemble"):
             np.testing.assert_array_equal(getattr(loaded, name), value, err_msg=name)
     np.testing.assert_array_equal(loaded.cut(9), model.cut(9))
     np.testing.assert_array_equal(loaded.confidence(9), model.confidence(9))

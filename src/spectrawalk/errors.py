@@ -45,6 +45,10 @@ class SceneNotFoundError(SpectrawalkError, LookupError):
     """A named scene is not on this machine; the message says where to get it."""
 
 
+class SchedulerError(SpectrawalkError, RuntimeError):
+    """The scheduler or the workers of Dask cannot do the work."""
+
+
 class SceneWarning(UserWarning):
     """A scene was read, but perhaps not as it was meant."""
 

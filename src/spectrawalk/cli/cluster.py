@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,12 @@ import click
 
 from spectrawalk.cli.console import quiet_option
 from spectrawalk.cli.naming import naming_options
-from spectrawalk.cli.options import Detail, IntegerOrAuto, WithoutAuto
+from spectrawalk.cli.options import Detail, IntegerOrAuto, TileSize, WithoutAuto
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest, given_options, is_given
+from spectrawalk.cli.tiles import SIZE, TiledRequest, too_large
 from spectrawalk.errors import ParameterError
 from spectrawalk.report.file_names import MODEL, OVERVIEW, RECORD, REPORT, RESULTS
 
@@ -31,9 +33,12 @@ _NEEDS_NO = {"radius": ", which needs no radius", "time": ", which needs no diff
 _CLASSES = {"spectrawalk": "SpectraWalk", "srdl": "SRDL", "dlss": "DLSS", "dl": "DL"}
 # What may be said beside the record of a run.
 _BESIDE_RECORD = {
-    "source", "folder", "record_file", "save_model", "no_report", "overwrite", "force", "quiet",
+    "sources", "folder", "record_file", "save_model", "no_report", "overwrite", "force", "quiet",
     "as_json", "dry_run",
 }  # fmt: skip
+
+_NO_FOLDER = "Missing option '-o': give a folder for the results."
+_OF_TILES = {"tiles", "scheduler", "workers"}
 
 _EXAMPLES = f"""\b
 Examples:
@@ -41,6 +46,8 @@ Examples:
   spectrawalk cluster field.mat -k 6 --variable cube -o field-map --overwrite
   spectrawalk cluster field.tif --wavelengths 450:900 --dry-run
   spectrawalk cluster town.tif --detail materials -o town-map
+  spectrawalk cluster large.tif --tiles auto -o large-map
+  spectrawalk cluster may.hdr june.hdr -o both
   spectrawalk cluster salinas-a -k 6 --method srdl --radius 20 -o salinas
   spectrawalk cluster --from-record salinas/{RECORD} -o salinas-again
 """
@@ -51,7 +58,7 @@ Examples:
     epilog=_EXAMPLES,
     context_settings={"show_default": True},
 )
-@click.argument("source", metavar="SCENE", required=False)
+@click.argument("sources", metavar="SCENE...", nargs=-1)
 @click.option(
     "-k",
     "--clusters",
@@ -141,6 +148,28 @@ Examples:
 @pixel_options
 @band_options
 @click.option(
+    "--tiles",
+    type=TileSize(),
+    metavar="auto|N",
+    default=None,
+    help="Work on tiles of N x N pixels (auto: 256), so that the scene need not fit into memory. By "
+    "default only where it does not fit, and for several scenes.",
+)
+@click.option(
+    "--scheduler",
+    metavar="local|none|ADDRESS",
+    default="local",
+    help="What works on tiles: processes on this machine, this process alone, or the workers of a "
+    "Dask scheduler, such as tcp://10.0.0.5:8786.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=None,
+    help="Number of local processes that work on tiles; by default one for each processor.",
+)
+@click.option(
     "--from-record",
     "record_file",
     type=click.Path(path_type=Path),
@@ -159,7 +188,7 @@ Examples:
 @click.pass_context
 def cluster(
     context: click.Context,
-    source: str | None,
+    sources: tuple[str, ...],
     folder: Path | None,
     record_file: Path | None,
     save_model: bool,
@@ -169,6 +198,9 @@ def cluster(
     as_json: bool,
     force: bool,
     quiet: bool,
+    tiles: int | str | None,
+    scheduler: str,
+    workers: int | None,
     **options: Any,
 ) -> None:
     """Cluster the pixels of SCENE and write a map of the clusters to FOLDER.
@@ -181,34 +213,98 @@ def cluster(
     ENVI file, PNG and NumPy array, the spectra of the clusters, the confidence of each label (its
     margin, if a single run gave it), a report for the browser, and a record from which the run can
     be repeated.
+
+    Scenes larger than memory are clustered in tiles, with one model for all of them. Several scenes
+    get one legend: the same material has the same cluster in all of them, and FOLDER has a folder
+    for each. A run that was stopped goes on where it was when the same command is given again.
     """
     with naming_options(context.command):
-        run = _requested_run(context, source, record_file, options)
+        run = _requested_run(context, sources, record_file, options)
+        in_tiles = _in_tiles(context, run, sources, tiles, scheduler, workers, force=force)
+        if in_tiles is not None:
+            if save_model:
+                raise ParameterError(
+                    "--save-model cannot be used with tiles; leave it out: the model of a run in "
+                    "tiles is not kept."
+                )
+            if dry_run:
+                in_tiles.tell_plan(folder, quiet=quiet, as_json=as_json)
+                return
+            if folder is None:
+                raise click.UsageError(_NO_FOLDER, context)
+            in_tiles.carry_out(
+                folder,
+                [OVERVIEW, REPORT] * (not no_report),
+                overwrite=overwrite,
+                quiet=quiet,
+                as_json=as_json,
+                force=force,
+            )
+            return
         extras = [MODEL] * save_model + [OVERVIEW, REPORT] * (not no_report)
         if dry_run:
             run.tell_plan(folder, extras, quiet=quiet, as_json=as_json)
             return
         if folder is None:
-            raise click.UsageError("Missing option '-o': give a folder for the results.", context)
+            raise click.UsageError(_NO_FOLDER, context)
         with output_folder(folder, RESULTS, overwrite=overwrite):
             run.carry_out(folder, extras, quiet=quiet, as_json=as_json, force=force)
 
 
+def _in_tiles(
+    context: click.Context,
+    run: Run,
+    sources: tuple[str, ...],
+    tiles: int | str | None,
+    scheduler: str,
+    workers: int | None,
+    *,
+    force: bool,
+) -> TiledRequest | None:
+    """Decide whether the run is in tiles: as asked for, for several scenes, or for want of memory."""
+    if run.earlier is not None:
+        if not run.earlier.get("tiles"):
+            return None
+        return TiledRequest.from_record(run.earlier, run.request, scheduler, workers)
+    asked = tiles is not None or len(sources) > 1
+    if not asked:
+        for name in ("scheduler", "workers"):
+            if is_given(context, name):
+                raise ParameterError(f"--{name} is for runs in tiles; add --tiles auto.")
+        if force or not too_large(run.request, run.estimator()):
+            return None
+        if run.method != "SpectraWalk":
+            return None  # the forecast refuses it, and says why
+    if run.method != "SpectraWalk":
+        raise ParameterError(
+            f"--tiles and several scenes are for the default method, not for {run.method}; leave "
+            "--method out."
+        )
+    requests = tuple(dataclasses.replace(run.request, source=source) for source in sources)
+    size = SIZE if tiles in (None, "auto") else int(tiles)
+    return TiledRequest(requests, run.parameters, size, scheduler, workers, chosen=not asked)
+
+
 def _requested_run(
-    context: click.Context, source: str | None, record_file: Path | None, options: dict[str, Any]
+    context: click.Context,
+    sources: tuple[str, ...],
+    record_file: Path | None,
+    options: dict[str, Any],
 ) -> Run:
     """Understand what is to be done, from the options or from the record of an earlier run."""
     if record_file is not None:
-        superfluous = given_options(context, _BESIDE_RECORD)
+        superfluous = given_options(context, _BESIDE_RECORD | _OF_TILES - {"tiles"})
         if superfluous:
             raise ParameterError(
                 f"{', '.join(superfluous)} cannot be given with --from-record, which repeats a run "
                 "as it was; leave one of them out."
             )
-        return Run.from_record(record_file, source)
-    if source is None:
+        if len(sources) > 1:
+            raise ParameterError("give one SCENE with --from-record, or none.")
+        return Run.from_record(record_file, sources[0] if sources else None)
+    if not sources:
         raise click.UsageError("Missing argument 'SCENE'.", context)
-    request = SceneRequest.from_options(source, options)
+    request = SceneRequest.from_options(sources[0], options)
     method = options.pop("method")
     for name in _LACKS[method]:
         value = options.pop(name)

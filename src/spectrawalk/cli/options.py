@@ -34,6 +34,28 @@ class IntegerOrAuto(click.ParamType):
         return number
 
 
+class TileSize(click.ParamType):
+    """Side of a tile in pixels, or the word ``auto``."""
+
+    name = "tile size"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        """Read a value."""
+        if value == "auto":
+            return "auto"
+        try:
+            number = int(value)
+        except ValueError:
+            number = 0
+        if not 16 <= number <= 2048:
+            self.fail(
+                f"{value!r} is neither 'auto' nor a number of pixels from 16 to 2048.", param, ctx
+            )
+        return number
+
+
 class WithoutAuto(click.ParamType):
     """Values of another type, and a hint for ``auto``, which earlier versions took."""
 

@@ -69,11 +69,12 @@ def describe_forecast(console: Console, expected: Mapping[str, float]) -> None:
     say(
         console,
         f"a run needs about {memory:.1f} GiB of memory ({available:.1f} GiB available) and "
-        f"{_duration(expected['seconds'])} on two cores",
+        f"{duration(expected['seconds'])} on two cores",
     )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds in a unit that people read."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -166,15 +166,11 @@ class SceneRequest:
 
     def read(self, part: Window | None = None) -> Scene:
         """Read the scene as it is, or a part of a file."""
-        from spectrawalk.datasets import load_scene, scene_names
+        from spectrawalk.datasets import load_scene
         from spectrawalk.io import read_scene
 
+        self.check_source()
         if self.is_file:
-            if not Path(self.source).exists():
-                raise FileError(
-                    f"'{self.source}' does not exist, and no published scene has that name; check "
-                    f"the spelling and the folder, or choose one of {', '.join(scene_names())}."
-                )
             return read_scene(
                 self.source,
                 variable=self.variable,
@@ -183,6 +179,19 @@ class SceneRequest:
                 rows=None if part is None else slice(*part[0]),
                 cols=None if part is None else slice(*part[1]),
             )
+        return load_scene(self.source)
+
+    def check_source(self) -> None:
+        """Refuse a file that is not there, and options of files for a published scene."""
+        from spectrawalk.datasets import scene_names
+
+        if self.is_file:
+            if not Path(self.source).exists():
+                raise FileError(
+                    f"'{self.source}' does not exist, and no published scene has that name; check "
+                    f"the spelling and the folder, or choose one of {', '.join(scene_names())}."
+                )
+            return
         for option, given in (
             (f"--variable={self.variable}", self.variable is not None),
             (f"--nodata={self.nodata}", self.nodata is not None),
@@ -190,7 +199,6 @@ class SceneRequest:
         ):
             if given:
                 raise ParameterError(f"{option} is for files; do not give it for '{self.source}'.")
-        return load_scene(self.source)
 
 
 def is_given(context: click.Context, name: str) -> bool:

@@ -60,14 +60,16 @@ class Overlaps(NamedTuple):
     """Labels of each run that counts."""
     tables: list[NDArray[np.float32]]
     """Weighted overlap of each cluster of each run with each label, shape (clusters, labels)."""
+    numbers: list[int]
+    """Number of each run that counts, among all of them."""
 
     @classmethod
     def of(
         cls, runs: NDArray[np.integer], weights: NDArray[np.float64], labels: NDArray[np.integer]
     ) -> Overlaps:
         """Compute the overlaps; parameters as in :func:`overlap_margin`."""
-        numbers = runs.max(axis=1).astype(np.intp) + 1
-        near = np.flatnonzero(numbers <= max(FINEST * (int(labels.max()) + 1), numbers.min()))
+        found = runs.max(axis=1).astype(np.intp) + 1
+        near = np.flatnonzero(found <= max(FINEST * (int(labels.max()) + 1), found.min()))
         share = weights[near] / weights[near].sum()
         tables = []
         for run, weight in zip(runs[near], share, strict=True):
@@ -75,7 +77,7 @@ class Overlaps(NamedTuple):
             either = both.sum(axis=1, keepdims=True) + both.sum(axis=0) - both
             index = both / np.maximum(either, 1)
             tables.append((weight * index).astype(np.float32))
-        return cls([runs[i] for i in near], tables)  # views, which take no memory
+        return cls([runs[i] for i in near], tables, near.tolist())  # views, which take no memory
 
     def scores(self, pixels: slice | NDArray[np.intp]) -> NDArray[np.float32]:
         """Overlap of some pixels with each label, shape (pixels, labels)."""

@@ -18,6 +18,9 @@ Transactions on Geoscience and Remote Sensing 46, 2008.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -92,18 +95,44 @@ def measured_detail(spectra: NDArray[np.float64], mask: NDArray[np.bool_]) -> fl
     >>> measured_detail(town.spectra, town.grid.mask) > 0.2
     True
     """
-    varies = np.ptp(spectra, axis=0) > 0
-    if mask.ndim == 1 or not varies.any():
+    if mask.ndim == 1:
         return 0.0
-    sample = spectra[draw_pixels(len(spectra), _SAMPLE)][:, varies]
+    sample = spectra[draw_pixels(len(spectra), _SAMPLE)]
+    return _detail_of(sample, lambda to: differences(to(spectra), mask, 1, MOST_PAIRS))
+
+
+def detail_of_pairs(
+    spectra: NDArray[np.float64], one: NDArray[np.float64], other: NDArray[np.float64]
+) -> float:
+    """The same as :func:`measured_detail`, from spectra and pairs drawn all over a large image.
+
+    Parameters
+    ----------
+    spectra : ndarray of shape (n, bands)
+        Raw values of some pixels.
+    one, other : ndarray of shape (pairs, bands)
+        Raw values of adjacent pixels.
+    """
+    sample = spectra[draw_pixels(len(spectra), _SAMPLE)]
+    return _detail_of(sample, lambda to: to(one) - to(other))
+
+
+def _detail_of(
+    sample: NDArray[np.float64],
+    differences_of: Callable[[Callable[[NDArray[np.float64]], NDArray[np.float64]]], Any],
+) -> float:
+    """Detail, given what computes the differences between adjacent pixels in some components."""
+    varies = np.ptp(sample, axis=0) > 0
+    if not varies.any():
+        return 0.0
+    sample = sample[:, varies]
     noise = band_noise(sample)
     with one_thread():
         centred = (sample - sample.mean(axis=0)) / noise
         variances, directions = np.linalg.eigh(centred.T @ centred / len(centred))
         variances = variances[::-1][: COMPONENTS.stop]
         leading = directions[:, ::-1][:, : COMPONENTS.stop] / noise[:, None]
-        components = spectra[:, varies] @ leading
-    difference = differences(components, mask, 1, MOST_PAIRS)
+        difference = differences_of(lambda spectra: spectra[:, varies] @ leading)
     if not len(difference):
         return 0.0
     between = np.median(np.square(difference), axis=0) / (2 * _NORMAL)

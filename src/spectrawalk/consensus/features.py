@@ -18,6 +18,8 @@ Geoscience and Remote Sensing 26, 1988.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
@@ -64,12 +66,32 @@ DARKEST = 1 / 3
 """Spectra with a norm below this share of the median norm are not scaled to unit length."""
 
 
+class Projection(NamedTuple):
+    """Linear features of a spectrum: ``(x - mean) @ directions``, clipped to a range."""
+
+    mean: NDArray[np.float64]
+    """Shape (bands,)."""
+    directions: NDArray[np.float64]
+    """Shape (bands, features)."""
+    low: NDArray[np.float64]
+    """Smallest value of each feature."""
+    high: NDArray[np.float64]
+    """Largest value of each feature."""
+
+    def first(self, count: int) -> Projection:
+        """Keep the leading features."""
+        each = self.directions[:, :count], self.low[:count], self.high[:count]
+        return Projection(self.mean, *each)
+
+
 def varies(points: NDArray[np.float64]) -> bool:
     """Whether any two pixels have different features."""
     return bool(np.ptp(points, axis=0).max(initial=0.0) > 0)
 
 
-def keep_dark(unit: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np.float64]:
+def keep_dark(
+    unit: NDArray[np.float64], raw: NDArray[np.float64], least: float | None = None
+) -> NDArray[np.float64]:
     """Scale the unit spectra of dark pixels down again, and their noise with them.
 
     Water reflects about a tenth as much as land. Scaled to unit length, its spectra are mostly
@@ -79,6 +101,8 @@ def keep_dark(unit: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np
     ----------
     unit, raw : ndarray of shape (n, bands)
         Spectra scaled to unit length, and the same spectra before scaling.
+    least : float, optional
+        Length below which a spectrum is dark; by default as :func:`dark_length` finds it.
 
     Examples
     --------
@@ -88,18 +112,26 @@ def keep_dark(unit: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np
     [1.0, 1.0, 0.33]
     """
     length = np.linalg.norm(raw, axis=1)
-    least = DARKEST * float(np.median(length))
-    if not length.min() < least:
+    least = dark_length(length) if least is None else least
+    if not length.min(initial=np.inf) < least:
         return unit
     return unit * np.minimum(length / least, 1.0)[:, None]
 
 
-def principal_coordinates(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Leading principal components of the spectra, shape (n, at most 20)."""
+def dark_length(length: NDArray[np.float64]) -> float:
+    """Length of a spectrum below which it is dark, given the lengths of all spectra."""
+    return DARKEST * float(np.median(length))
+
+
+def principal_coordinates(
+    X: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], Projection]:
+    """Leading principal components of the spectra, shape (n, at most 20), and their projection."""
     mean = X.mean(axis=0)
     directions = principal_directions(centred_blocks(X, mean), COORDINATES)
     with one_thread():
-        return np.concatenate([block @ directions for block in centred_blocks(X, mean)])
+        components = np.concatenate([block @ directions for block in centred_blocks(X, mean)])
+    return components, _unclipped(mean, directions)
 
 
 class BandHalves:
@@ -115,7 +147,8 @@ class BandHalves:
     --------
     >>> import numpy as np
     >>> halves = BandHalves(np.random.default_rng(0).normal(size=(9, 5)))
-    >>> [halves.components(half).shape for half in halves.draw(np.random.default_rng(1))]
+    >>> drawn = [halves.projection(half) for half in halves.draw(np.random.default_rng(1))]
+    >>> [halves.components(projection).shape for projection in drawn]
     [(9, 2), (9, 3)]
     """
 
@@ -129,13 +162,17 @@ class BandHalves:
         middle = len(order) // 2
         return (order[:middle], order[middle:]) if middle else (order, order)
 
-    def components(self, half: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Principal components of some bands, shape (n, at most 20)."""
+    def projection(self, half: NDArray[np.intp]) -> Projection:
+        """Projection on the principal components of some bands, at most 20."""
         inside = leading_directions(self._scatter[np.ix_(half, half)], COORDINATES)
         directions = np.zeros((len(self._mean), inside.shape[1]))
         directions[half] = inside
+        return _unclipped(self._mean, directions)
+
+    def components(self, projection: Projection) -> NDArray[np.float64]:
+        """Components of all pixels, shape (n, at most 20)."""
         with one_thread():
-            return self._X @ directions - self._mean @ directions
+            return self._X @ projection.directions - self._mean @ projection.directions
 
 
 def local_mean(
@@ -160,7 +197,9 @@ def local_mean(
     return means
 
 
-def mnf_components(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+def mnf_components(
+    X: NDArray[np.float64], mask: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], Projection]:
     """Minimum noise fraction (MNF) components, with noise of one variance (Green et al., 1988).
 
     They are in decreasing order of their signal-to-noise ratio. The noise covariance is estimated
@@ -174,20 +213,26 @@ def mnf_components(X: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[n
 
     Returns
     -------
-    ndarray of shape (n, at most 20)
+    components : ndarray of shape (n, at most 20)
+    projection : Projection
+        Gives the same components, for any spectra.
     """
     difference = differences(X, mask, 1, MOST_PAIRS)
     if len(difference) > 1:
         difference = _most_similar(difference, 0.5)
     with one_thread():
-        centred = X - X.mean(axis=0)
+        mean = X.mean(axis=0)
+        centred = X - mean
         noise = difference.T @ difference / (2 * max(len(difference), 1))
-        return _components(centred, centred.T @ centred / len(X), noise, len(difference))
+        signal = centred.T @ centred / len(X)
+        directions = _directions(signal, noise, len(difference), float(centred.var()))
+        components = np.ascontiguousarray(centred @ directions)
+    return components, _unclipped(mean, directions)
 
 
 def within_field_components(
     X: NDArray[np.float64], mask: NDArray[np.bool_], *, overwrite: bool = False
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], Projection]:
     """Within-field components: MNF with lagged differences in place of the noise.
 
     Pixels a few steps apart mostly lie in one field. The covariance of the differences between
@@ -206,8 +251,10 @@ def within_field_components(
 
     Returns
     -------
-    ndarray of shape (n, at most 20)
+    components : ndarray of shape (n, at most 20)
         Constant columns are excluded. There is no column if no two pixels are so far apart.
+    projection : Projection
+        Gives the same components, for any smoothed spectra.
 
     Examples
     --------
@@ -215,8 +262,8 @@ def within_field_components(
     >>> rng = np.random.default_rng(0)
     >>> field = np.repeat([0, 1], 20)  # left and right, fainter than the variation inside
     >>> X = rng.normal(0, [5.0, 0.1], size=(30, 40, 2)) + np.stack([0 * field, field], axis=1)
-    >>> leading = within_field_components(X.reshape(-1, 2), np.ones((30, 40), dtype=bool))[:, 0]
-    >>> bool(abs(np.corrcoef(leading, np.tile(field, 30))[0, 1]) > 0.9)
+    >>> components, _ = within_field_components(X.reshape(-1, 2), np.ones((30, 40), dtype=bool))
+    >>> bool(abs(np.corrcoef(components[:, 0], np.tile(field, 30))[0, 1]) > 0.9)
     True
     """
     n_bands = X.shape[1]
@@ -231,37 +278,45 @@ def within_field_components(
                 difference = _most_similar(difference, INSIDE)
             inside += difference.T @ difference
             n_inside += len(difference)
+        mean = X.mean(axis=0)
         if not n_every:
-            return np.empty((len(X), 0))
-        centred = np.subtract(X, X.mean(axis=0), out=X if overwrite else None)
+            nothing = np.empty(0)
+            return np.empty((len(X), 0)), Projection(mean, np.empty((n_bands, 0)), nothing, nothing)
+        centred = np.subtract(X, mean, out=X if overwrite else None)
         common = centred.T @ centred / len(X) - every / (2 * n_every)
-        components = _components(centred, common, inside / (2 * n_inside), n_inside)
+        noise = inside / (2 * n_inside)
+        directions = _directions(common, noise, n_inside, float(centred.var()))
+        components = np.ascontiguousarray(centred @ directions)
     ends = np.percentile(components, [CLIPPED, 100 - CLIPPED], axis=0)
-    return np.clip(components, *ends)[:, ends[0] < ends[1]]
+    kept = ends[0] < ends[1]
+    projection = Projection(mean, directions[:, kept], *ends[:, kept])
+    return np.clip(components, *ends)[:, kept], projection
 
 
-def _components(
-    centred: NDArray[np.float64],
-    signal: NDArray[np.float64],
-    noise: NDArray[np.float64],
-    n_differences: int,
+def _unclipped(mean: NDArray[np.float64], directions: NDArray[np.float64]) -> Projection:
+    anything = np.full(directions.shape[1], np.inf)
+    return Projection(mean, directions, -anything, anything)
+
+
+def _directions(
+    signal: NDArray[np.float64], noise: NDArray[np.float64], n_differences: int, variance: float
 ) -> NDArray[np.float64]:
-    """Components in decreasing order of the ratio of signal to noise.
+    """Directions in decreasing order of the ratio of signal to noise, shape (bands, at most 20).
 
     `signal` and `noise` are covariance matrices; `noise` is estimated from `n_differences`
-    differences.
+    differences. `variance` is that of all values of the spectra, less their mean.
     """
-    n_bands = centred.shape[1]
+    n_bands = len(signal)
     # With few pixels the covariance is uncertain: shrink it towards its diagonal.
     shrinkage = n_bands / (n_bands + n_differences)
     noise = (1 - shrinkage) * noise + shrinkage * np.diag(np.diag(noise))
-    floor = 1e-6 * max(float(np.trace(noise)), float(centred.var())) / n_bands
+    floor = 1e-6 * max(float(np.trace(noise)), variance) / n_bands
     if floor == 0:
-        return np.zeros((len(centred), 1))
+        return np.zeros((n_bands, 1))
     values, directions = np.linalg.eigh(noise + floor * np.eye(n_bands))
     whitening = directions / np.sqrt(np.maximum(values, floor))
     _, directions = np.linalg.eigh(whitening.T @ signal @ whitening)
-    return np.ascontiguousarray(centred @ (whitening @ directions[:, : -COORDINATES - 1 : -1]))
+    return whitening @ directions[:, : -COORDINATES - 1 : -1]
 
 
 def _most_similar(difference: NDArray[np.float64], share: float) -> NDArray[np.float64]:

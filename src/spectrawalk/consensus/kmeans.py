@@ -17,11 +17,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from spectrawalk.consensus.features import Projection
 from spectrawalk.srdl.neighbors import number_pixels
 from spectrawalk.threads import one_thread
 
@@ -38,7 +40,49 @@ _CONVERGED = 1e-3
 """It has converged when at most this share of the pixels changes its cluster."""
 
 
-def kmeans_labels(points: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int32]:
+class MeansRule(NamedTuple):
+    """How a K-means run labels any pixel: with the label of the largest score.
+
+    The score of label j for features x is ``x @ weights[:, j] + offsets[j]``. It is the squared
+    distance to the mean, divided by -2 s^2, but for a term that is the same for all labels. With a
+    Markov random field, neighbours add ``strength`` times their memberships.
+    """
+
+    weights: NDArray[np.float64]
+    """Shape (features, labels)."""
+    offsets: NDArray[np.float64]
+    """Shape (labels,)."""
+    strength: float
+    """Influence of a neighbour; 0 without a Markov random field."""
+
+
+def rule_of_means(
+    means: NDArray[np.float64], variance: float = 0.5, strength: float = 0.0
+) -> MeansRule:
+    """Rule of a run with these means, shape (labels, features), and the variance inside clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rule = rule_of_means(np.array([[1.0], [10.0]]))
+    >>> (np.array([[5.0], [6.0]]) @ rule.weights + rule.offsets).argmax(axis=1).tolist()
+    [0, 1]
+    """
+    scale = 1 / max(2 * variance, 1e-300)
+    return MeansRule(2 * scale * means.T, -scale * np.square(means).sum(axis=1), strength)
+
+
+def of_spectra(rule: MeansRule | None, projection: Projection) -> MeansRule | None:
+    """Turn a rule for features into one for the spectra that they were projected from."""
+    if rule is None:
+        return None
+    weights = projection.directions @ rule.weights
+    return MeansRule(weights, rule.offsets - projection.mean @ weights, rule.strength)
+
+
+def kmeans(
+    points: NDArray[np.float64], n_clusters: int, seed: int
+) -> tuple[NDArray[np.int32], MeansRule]:
     """Labels by K-means. For a large image, the means are fitted on a sample of the pixels.
 
     The sample is spread evenly over the values of the first feature, and is in their order. So the
@@ -54,7 +98,8 @@ def kmeans_labels(points: NDArray[np.float64], n_clusters: int, seed: int) -> ND
     ]
     with one_thread(openmp=True):
         found = KMeans(n_clusters, n_init=STARTS, random_state=seed).fit(sample)
-        return found.predict(points).astype(np.int32)
+        labels = found.predict(points).astype(np.int32)
+    return labels, rule_of_means(found.cluster_centers_)
 
 
 @contextmanager
@@ -77,7 +122,7 @@ def spatial_kmeans(
     labels: NDArray[np.uint8] | NDArray[np.int32],
     strength: float,
     neighbors: csr_array | None = None,
-) -> NDArray[np.int32]:
+) -> tuple[NDArray[np.int32], MeansRule]:
     """K-means with a hidden Markov random field on the eight neighbours of each pixel.
 
     The membership of a pixel in a cluster is proportional to exp(-d^2 / 2 s^2 + strength * v). Here
@@ -105,9 +150,9 @@ def spatial_kmeans(
     >>> image[2, 2] = 0.52
     >>> points, mask = image.reshape(-1, 1), np.ones((5, 10), dtype=bool)
     >>> start = (points[:, 0] > 0.5).astype(np.int32)
-    >>> spatial_kmeans(points, mask, start, 0.0).reshape(5, 10)[2].tolist()
+    >>> spatial_kmeans(points, mask, start, 0.0)[0].reshape(5, 10)[2].tolist()
     [0, 0, 1, 0, 0, 1, 1, 1, 1, 1]
-    >>> spatial_kmeans(points, mask, start, 4.0).reshape(5, 10)[2].tolist()
+    >>> spatial_kmeans(points, mask, start, 4.0)[0].reshape(5, 10)[2].tolist()
     [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
     squares = np.square(points).sum(axis=1)[:, None]
@@ -129,7 +174,7 @@ def spatial_kmeans(
             before, labels = labels, membership.argmax(axis=1).astype(np.int32)
             if np.count_nonzero(labels != before) <= _CONVERGED * len(points):
                 break
-    return labels.astype(np.int32, copy=False)
+    return labels.astype(np.int32, copy=False), rule_of_means(means, float(variance), strength)
 
 
 def neighbor_weights(mask: NDArray[np.bool_]) -> csr_array:

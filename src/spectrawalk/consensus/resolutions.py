@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from spectrawalk.consensus.features import (
     MNF_COMPONENTS,
     BandHalves,
+    Projection,
     local_mean,
     mnf_components,
     principal_coordinates,
@@ -38,8 +39,10 @@ from spectrawalk.consensus.features import (
 )
 from spectrawalk.consensus.graphs import SolvedGraph, diffusion_at, solve_graphs, window_radius
 from spectrawalk.consensus.kmeans import (
-    kmeans_labels,
+    MeansRule,
+    kmeans,
     neighbor_weights,
+    of_spectra,
     several_runs,
     spatial_kmeans,
 )
@@ -92,6 +95,8 @@ class BaseClusterings(NamedTuple):
     """Feature set of each run: "within-field", "spectra" (MNF components) or "halves"."""
     numbers: list[int]
     """Number of clusters of each run."""
+    rules: Rules
+    """How to label other pixels as the runs would."""
 
 
 class Run(NamedTuple):
@@ -100,6 +105,17 @@ class Run(NamedTuple):
     features: str
     n_clusters: int
     labels: NDArray[np.uint8]
+    rule: MeansRule | None = None
+    """How to label other pixels; None for SRDL runs, whose labels come from the nearest pixel."""
+
+
+class Rules(NamedTuple):
+    """How to label other pixels as the runs would."""
+
+    runs: list[MeansRule | None]
+    """One for each run; None for SRDL runs."""
+    projections: dict[str, Projection]
+    """Features of each feature set of SRDL runs: "within-field" (of smoothed spectra), "spectra"."""
 
 
 def base_clusterings(pixels: Pixels, detail: float, seed: int) -> BaseClusterings:
@@ -126,8 +142,14 @@ def base_clusterings(pixels: Pixels, detail: float, seed: int) -> BaseClustering
     >>> [round(float(sum(share)), 2) for share in shares]
     [0.4, 0.3, 0.3]
     """
-    makers = ((field_runs, 1 - detail), (material_runs, detail))
-    found = [(share, list(make(pixels, seed))) for make, share in makers if share >= LEAST_SHARE]
+    found: list[tuple[float, list[Run]]] = []
+    projections: dict[str, Projection] = {}
+    if 1 - detail >= LEAST_SHARE:
+        features = field_features(pixels)
+        projections = {each.name: each.projection for each in features}
+        found.append((1 - detail, list(field_runs(features, pixels.grid, seed))))
+    if detail >= LEAST_SHARE:
+        found.append((detail, list(material_runs(pixels, seed))))
     found = [(share, runs) for share, runs in found if runs]
     if not found:  # so few distinct pixels that no run finds two clusters
         found = [(1.0, [Run("spectra", 1, np.zeros(len(pixels.spectra), np.uint8))])]
@@ -140,6 +162,7 @@ def base_clusterings(pixels: Pixels, detail: float, seed: int) -> BaseClustering
         even / even.sum(),
         [run.features for run in runs],
         [run.n_clusters for run in runs],
+        Rules([run.rule for run in runs], projections),
     )
 
 
@@ -149,27 +172,52 @@ def _even(runs: list[Run]) -> NDArray[np.float64]:
     return np.array([1 / (len(set(features)) * features.count(each)) for each in features])
 
 
-def field_runs(pixels: Pixels, seed: int) -> Iterator[Run]:
-    """SRDL and K-means runs on within-field components, and SRDL runs on MNF components.
+class Features(NamedTuple):
+    """A feature set of the ensemble for fields."""
 
-    A table has no space, so its spectra take the place of both.
+    name: str
+    points: NDArray[np.float64]
+    """Shape (n, features)."""
+    projection: Projection
+    radii: tuple[int | None, ...]
+    """Half-width of the window of each graph; None: neighbours in the whole image."""
+
+
+def field_features(pixels: Pixels) -> list[Features]:
+    """Within-field components and MNF components, where they vary.
+
+    A table has no space, so principal components take the place of both.
     """
-    grid = pixels.grid
-    fields, mnf = _within_field(pixels), _mnf(pixels)
-    plans: list[tuple[NDArray[np.float64], tuple[int | None, ...], str]] = [
-        (mnf, (None,), "spectra")
-    ]
+    spectra, grid = pixels.spectra, pixels.grid
+    found = []
     if grid.is_image:
-        plans.insert(0, (fields, (window_radius(grid.mask), None), "within-field"))
-    for points, radii, kind in track("ensemble", [plan for plan in plans if varies(plan[0])]):
-        consensus = Consensus(grid.clip(CONSENSUS_RADIUS[kind]))
-        most = min(RESOLUTIONS[-1], len(points))
-        for solved in solve_graphs(points, grid, radii, most):
-            yield from _srdl_runs(kind, solved, grid, consensus)
-    kind, points = ("within-field", fields) if varies(fields) else ("spectra", mnf)
+        radii = (window_radius(grid.mask), None)
+        smoothed = local_mean(spectra, grid.mask)
+        components, projection = within_field_components(smoothed, grid.mask, overwrite=True)
+        del smoothed
+        points = np.ascontiguousarray(components[:, :WITHIN_FIELD])
+        found.append(Features("within-field", points, projection.first(WITHIN_FIELD), radii))
+        components, projection = mnf_components(spectra, grid.mask)
+        points = components[:, :MNF_COMPONENTS].copy()
+        found.append(Features("spectra", points, projection.first(MNF_COMPONENTS), (None,)))
+    if not found or not varies(found[-1].points):  # a table, or an image without noise
+        found[1:] = [Features("spectra", *principal_coordinates(spectra), (None,))]
+    return [each for each in found if varies(each.points)]
+
+
+def field_runs(features: list[Features], grid: Grid, seed: int) -> Iterator[Run]:
+    """SRDL runs on each feature set, and K-means runs on the first one."""
+    for each in track("ensemble", features):
+        consensus = Consensus(grid.clip(CONSENSUS_RADIUS[each.name]))
+        most = min(RESOLUTIONS[-1], len(each.points))
+        for solved in solve_graphs(each.points, grid, each.radii, most):
+            yield from _srdl_runs(each.name, solved, grid, consensus)
+    if not features:
+        return
+    first = features[0]
     with several_runs():
-        run = partial(_kmeans_run, kind, points, seed)
-        runs = _shared(run, [(k,) for k in reversed(RESOLUTIONS)], points)
+        run = partial(_kmeans_run, first.name, first.points, seed)
+        runs = _shared(run, [(k,) for k in reversed(RESOLUTIONS)], first.points)
     yield from (run for run in reversed(runs) if run is not None)
 
 
@@ -181,12 +229,14 @@ def material_runs(pixels: Pixels, seed: int) -> Iterator[Run]:
     near = neighbor_weights(grid.mask) if grid.is_image else None
 
     def runs_on(half: NDArray[np.intp], k: int, run_seed: int) -> list[Run]:
-        points = halves.components(half)
+        projection = halves.projection(half)
+        points = halves.components(projection)
         run = _kmeans_run("halves", points, run_seed, k)
-        if run is None or not grid.is_image:
-            return [] if run is None else [run]
-        labels = spatial_kmeans(points, grid.mask, run.labels, STRENGTH, near)
-        return [run, run._replace(labels=labels.astype(np.uint8))]
+        runs = [] if run is None else [run]
+        if runs and near is not None:
+            labels, rule = spatial_kmeans(points, grid.mask, runs[0].labels, STRENGTH, near)
+            runs.append(Run("halves", k, labels.astype(np.uint8), rule))
+        return [run._replace(rule=of_spectra(run.rule, projection)) for run in runs]
 
     for k in track("K-means", [k for k in RESOLUTIONS if k <= FINEST_HALF]):
         plans = [
@@ -197,25 +247,6 @@ def material_runs(pixels: Pixels, seed: int) -> Iterator[Run]:
         with several_runs():
             runs = _shared(runs_on, plans, pixels.spectra)
         yield from chain.from_iterable(runs)
-
-
-def _within_field(pixels: Pixels) -> NDArray[np.float64]:
-    """Leading within-field components; no columns if no two pixels are far enough apart."""
-    if not pixels.grid.is_image:
-        return np.empty((len(pixels.spectra), 0))
-    mask = pixels.grid.mask
-    smoothed = local_mean(pixels.spectra, mask)
-    components = within_field_components(smoothed, mask, overwrite=True)
-    return np.ascontiguousarray(components[:, :WITHIN_FIELD])
-
-
-def _mnf(pixels: Pixels) -> NDArray[np.float64]:
-    """MNF components; principal components where there is no space, or no noise."""
-    if pixels.grid.is_image:
-        components = mnf_components(pixels.spectra, pixels.grid.mask)[:, :MNF_COMPONENTS].copy()
-        if varies(components):
-            return components
-    return principal_coordinates(pixels.spectra)
 
 
 def _srdl_runs(
@@ -245,8 +276,9 @@ def _kmeans_run(features: str, points: NDArray[np.float64], seed: int, k: int) -
     """K-means labels; None where there are too few distinct points."""
     if k >= len(points):
         return None
-    labels = kmeans_labels(points, k, seed)
-    return Run(features, k, labels.astype(np.uint8)) if len(np.unique(labels)) == k else None
+    labels, rule = kmeans(points, k, seed)
+    enough = len(np.unique(labels)) == k
+    return Run(features, k, labels.astype(np.uint8), rule) if enough else None
 
 
 def _shared(

@@ -86,9 +86,21 @@ class ClusterTree(NamedTuple):
         return rows
 
 
+class Descent(NamedTuple):
+    """How a pixel finds its leaf, from its labels in all runs."""
+
+    parent: NDArray[np.int32]
+    """Cluster from which each cluster is split, shape (clusters,); as in the tree."""
+    first: NDArray[np.intp]
+    """Column of label 0 of each run, and the number of columns; shape (runs + 1,)."""
+    towards: NDArray[np.float64]
+    """How much each label of each run is in favour of the new cluster of each split, shape
+    (clusters, columns). A pixel of the parent goes there if the sum over its labels is above 0."""
+
+
 def cluster_tree(
     runs: NDArray[np.integer], weights: NDArray[np.float64], seed: int = 0
-) -> ClusterTree:
+) -> tuple[ClusterTree, Descent]:
     """Build the tree.
 
     Parameters
@@ -104,7 +116,7 @@ def cluster_tree(
     --------
     >>> import numpy as np
     >>> runs = np.array([[0, 0, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 0, 1, 2]])
-    >>> tree = cluster_tree(runs, np.full(3, 1 / 3))
+    >>> tree, _ = cluster_tree(runs, np.full(3, 1 / 3))
     >>> tree.cut(2).tolist(), tree.cut(3).tolist()
     ([1, 1, 0, 0, 0], [1, 1, 2, 0, 0])
     """
@@ -175,7 +187,7 @@ def _descend(
     means: NDArray[np.float64],
     size: NDArray[np.intp],
     merges: list[Merge],
-) -> ClusterTree:
+) -> tuple[ClusterTree, Descent]:
     """Assign every pixel to a cluster of the tree, from the root down.
 
     `means` are the shares of each group's pixels that are in each cluster of each run.
@@ -194,7 +206,8 @@ def _descend(
 
     label = np.zeros(runs.shape[1], dtype=np.int32)
     cluster_of = {len(mean) - 1: 0}  # clusters that may still be split, by node
-    parent, height = [0], [1.0]
+    parent, height, towards_new = [0], [1.0], [np.zeros(first[-1])]
+    columns = np.repeat(weights, np.diff(first))
     for split in range(len(merges) - 1, -1, -1):
         if len(parent) == LARGEST_CUT:
             break
@@ -213,9 +226,12 @@ def _descend(
             cluster_of[other if n_other else one] = cluster
             continue
         if 2 * n_other > len(inside):  # the larger side keeps the number
-            one, other, goes = other, one, ~goes
+            one, other, goes, difference = other, one, ~goes, -difference
         cluster_of[one], cluster_of[other] = cluster, len(parent)
         label[inside[goes]] = len(parent)
         parent.append(cluster)
         height.append(min(height[-1], 1 - merges[split].similarity))
-    return ClusterTree(label, np.array(parent, dtype=np.int32), np.array(height))
+        towards_new.append(columns * difference)
+    parents = np.array(parent, dtype=np.int32)
+    descent = Descent(parents, first, np.stack(towards_new))
+    return ClusterTree(label, parents, np.array(height)), descent

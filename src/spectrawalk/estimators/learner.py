@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spectrawalk.errors import ParameterError
+from spectrawalk.errors import DataError, ParameterError
 from spectrawalk.estimators.checks import (
     check_components,
     check_eigenpairs,
@@ -102,7 +102,7 @@ class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator)
     _mask: NDArray[np.bool_]
     _ranking: NDArray[np.intp]
     _parent: NDArray[np.int64]
-    _fitted_spectra: FittedSpectra
+    _fitted_spectra: FittedSpectra | None
 
     def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> Self:
         """Cluster an image.
@@ -143,11 +143,52 @@ class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator)
             self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
         return self
 
-    def _fit_run(self, spectra: NDArray[np.float64], grid: Grid) -> None:
-        """Run the paper's algorithms once."""
-        settings = self._graph_settings()
+    def fit_neighbors(
+        self,
+        spectra: NDArray[np.float64],
+        near: pipeline.Neighbors,
+        mask: NDArray[np.bool_],
+        wavelengths: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Cluster an image whose neighbours have been found, for example in tiles.
+
+        The result is that of :meth:`fit`, but the model keeps no spectra: it cannot predict.
+
+        Parameters
+        ----------
+        spectra : ndarray of shape (n, bands)
+            Scaled spectra of the valid pixels, which :func:`check_distinct` has seen. They may lie
+            in a file.
+        near : Neighbors
+            Those that :func:`spectrawalk.srdl.pipeline.nearest_neighbors` finds with
+            :meth:`graph_settings`.
+        mask : ndarray of bool, shape (rows, cols)
+        wavelengths : ndarray of shape (bands,), optional
+
+        Returns
+        -------
+        self
+            If the fit fails, the estimator does not change.
+        """
+        check_parameters(self)
+        with unchanged_on_failure(self):
+            self.n_features_in_ = spectra.shape[1]
+            self.__dict__.pop("feature_names_in_", None)  # from an earlier table
+            self._mask = mask
+            self.wavelengths_ = wavelengths
+            self.exact_density_ = len(spectra) <= EXACT_SEARCH
+            self._fit_run(spectra, Grid(mask), near)
+            self._fitted_spectra = None
+        return self
+
+    def _fit_run(
+        self, spectra: NDArray[np.float64], grid: Grid, near: pipeline.Neighbors | None = None
+    ) -> None:
+        """Run the paper's algorithms once, from the neighbours on if they are given."""
+        settings = self.graph_settings()
         k_p = int(self.density_neighbors)
-        near = pipeline.nearest_neighbors(spectra, grid, settings, at_least=k_p)
+        if near is None:
+            near = pipeline.nearest_neighbors(spectra, grid, settings, at_least=k_p)
         graph = pipeline.neighbor_graph(near.first(settings.n_neighbors), spectra, grid, settings)
         if settings.components == "split":
             check_components(graph.n_components, len(spectra))
@@ -191,7 +232,8 @@ class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator)
         density = pipeline.Density(self.density_[valid], self._ranking)
         return pipeline.Ascent(self.coordinates_[valid], density, self._parent, self.rho_[valid])
 
-    def _graph_settings(self) -> pipeline.GraphSettings:
+    def graph_settings(self) -> pipeline.GraphSettings:
+        """How the pixels are joined in the graph."""
         return pipeline.GraphSettings(
             n_neighbors=int(self.n_neighbors),
             radius=None if self.radius is None else int(self.radius),
@@ -346,11 +388,20 @@ class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator)
         labels, order = number_by_size(labels, len(found.pixels))
         return grid.to_image(labels, -1), grid.flat_index[found.pixels[order]]
 
+    def _spectra_of_fit(self) -> FittedSpectra:
+        check_is_fitted(self)
+        if self._fitted_spectra is None:
+            raise DataError(
+                "this model was fitted in tiles and has not kept its spectra, so it can neither "
+                "predict nor be saved; fit the scene in memory for that."
+            )
+        return self._fitted_spectra
+
     def _check_parameters(self) -> int:
         return check_parameters(self)
 
     def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
-        return super()._fitted_arrays() | self._fitted_spectra.to_arrays()
+        return super()._fitted_arrays() | self._spectra_of_fit().to_arrays()
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(arrays)

@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from spectrawalk.consensus.confidence import Overlaps, overlap_margin
 from spectrawalk.consensus.detail import default_detail, measured_detail
 from spectrawalk.consensus.embedding import Coordinates, diffusion_of_votes
-from spectrawalk.consensus.features import keep_dark
+from spectrawalk.consensus.extension import Extension
+from spectrawalk.consensus.features import dark_length, keep_dark
 from spectrawalk.consensus.levels import Level, in_words, supported_levels, supported_number
-from spectrawalk.consensus.resolutions import base_clusterings
-from spectrawalk.consensus.tree import ClusterTree, cluster_tree
+from spectrawalk.consensus.resolutions import BaseClusterings, base_clusterings
+from spectrawalk.consensus.tree import ClusterTree, Descent, cluster_tree
 from spectrawalk.errors import ParameterError
 from spectrawalk.estimators.checks import check_enough_pixels
 from spectrawalk.estimators.forecast import Forecast, check_memory, ensemble_memory, ensemble_time
@@ -25,8 +26,8 @@ from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, sa
 from spectrawalk.estimators.queries import QueryMixin
 from spectrawalk.estimators.saved import SavedMixin, unchanged_on_failure
 from spectrawalk.parameters import check_integer, check_seed, is_auto, shown
-from spectrawalk.prepare.pixels import Grid, Pixels, take_input
-from spectrawalk.prepare.scaling import Scaling, check_distinct
+from spectrawalk.prepare.pixels import Grid, Pixels, take_input, take_pixels
+from spectrawalk.prepare.scaling import Scaling, check_distinct, normalize_spectra
 from spectrawalk.scene import Scene
 
 DETAIL = {"fields": 0.0, "materials": 1.0}
@@ -117,6 +118,8 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
     levels_: list[Level]
     n_features_in_: int
     _tree: ClusterTree
+    _ensemble: tuple[BaseClusterings, Descent] | None
+    """What labels other pixels as the runs would; a model from a file has lost it."""
     _runs: NDArray[np.uint8]
     _weights: NDArray[np.float64]
     _even_weights: NDArray[np.float64]
@@ -167,7 +170,9 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
             found = base_clusterings(Pixels(scaled, grid), self.detail_, seed)
             self._runs = found.labels
             self._weights, self._even_weights = found.weights, found.even_weights
-            self._keep_tree(cluster_tree(found.labels, found.weights, seed))
+            tree, descent = cluster_tree(found.labels, found.weights, seed)
+            self._ensemble = found, descent
+            self._keep_tree(tree)
             self._show(self.n_clusters)
             self.reach_ = sampled_reach(spectra)
             self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
@@ -264,6 +269,25 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
         shown_at._show(n_clusters)
         return shown_at
 
+    def extension(self, X: Any) -> Extension:
+        """What labels pixels outside the fit as its runs would, in tiles of any size.
+
+        Parameters
+        ----------
+        X : Scene
+            The image of the fit. A model that was loaded from a file has lost its runs.
+        """
+        check_is_fitted(self)
+        if self._ensemble is None:
+            raise ParameterError(
+                "a model from a file cannot label tiles, because it has lost its runs; fit it again."
+            )
+        pixels = take_pixels(X)
+        raw = pixels.spectra
+        least = dark_length(np.linalg.norm(raw, axis=1))
+        scaled = keep_dark(normalize_spectra(raw, "pixel"), raw, least)
+        return Extension.of(Pixels(scaled, pixels.grid), least, *self._ensemble)
+
     def ancestors(self, n_clusters: int) -> NDArray[np.int32]:
         """Cluster of each leaf of ``tree_`` in the cut into `n_clusters`."""
         self._check_number(n_clusters)
@@ -289,6 +313,7 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
         super()._restore(arrays)
         self._keep_tree(ClusterTree(*(arrays[f"_tree_{name}"] for name in ClusterTree._fields)))
         self._set_verdict()
+        self._ensemble = None
         has_spectra = "spectra" in arrays  # a file of save_tree has none
         self._fitted_spectra = (
             FittedSpectra.from_arrays(arrays, self.reach_) if has_spectra else None

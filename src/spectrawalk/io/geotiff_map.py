@@ -68,13 +68,16 @@ def map_files(name: str, cluster_map: ClusterMap) -> dict[str, bytes]:
 def labels_geotiff(cluster_map: ClusterMap) -> bytes:
     """Encode the labels: 0 is no data, clusters count from 1, in the smallest unsigned type."""
     codes = cluster_map.codes
-    colors = None
-    if codes.dtype.type in _COLOR_TABLES:
-        table = enumerate(cluster_map.colors.tolist(), start=1)
-        colors = {0: _NO_CLUSTER} | {code: (*color, 255) for code, color in table}
+    colors = color_table(cluster_map) if codes.dtype.type in _COLOR_TABLES else None
     return _encode(
         codes, BAND_NAME, cluster_map.crs, cluster_map.transform, nodata=0, colors=colors
     )
+
+
+def color_table(cluster_map: ClusterMap) -> dict[int, tuple[int, int, int, int]]:
+    """Red, green, blue and alpha of each value of a map."""
+    table = enumerate(cluster_map.colors.tolist(), start=1)
+    return {0: _NO_CLUSTER} | {code: (red, green, blue, 255) for code, (red, green, blue) in table}
 
 
 def values_geotiff(
@@ -91,7 +94,7 @@ def _encode(
     transform: Transform | None,
     *,
     nodata: float,
-    colors: dict[int, tuple[int, ...]] | None = None,
+    colors: dict[int, tuple[int, int, int, int]] | None = None,
     predictor: int = 1,
 ) -> bytes:
     """Encode one band in memory: GDAL would leave files of its own beside a temporary one."""

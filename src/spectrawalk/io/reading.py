@@ -102,6 +102,37 @@ def read_scene(
     return find_format(path).read_scene(path, wanted)
 
 
+def read_window(
+    path: str | os.PathLike[str],
+    rows: slice,
+    cols: slice,
+    *,
+    variable: str | None = None,
+    nodata: float | None = None,
+    bands_first: bool = False,
+) -> Scene:
+    """Read one of many windows of an image; parameters as for :func:`read_scene`.
+
+    Returns
+    -------
+    Scene
+        It may have no valid pixel. ``metadata["window_of"]`` has the shape of the whole image.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> path = tempfile.mkdtemp() + "/field.npy"
+    >>> np.save(path, np.zeros((40, 50, 30), dtype=np.uint16))
+    >>> scene = read_window(path, slice(10, 12), slice(0, 3))
+    >>> scene.shape, scene.n_valid, scene.metadata["window_of"]
+    ((2, 3), 0, (40, 50))
+    """
+    wanted = Wanted(variable, nodata, bands_first, rows, cols, window=True)
+    path = Path(path)
+    return find_format(path).read_scene(path, wanted)
+
+
 def _scene_in_memory(data: Any, wanted: Wanted) -> Scene:
     """Make a Scene of a DataArray, and cut the wanted part out of it."""
     if not (hasattr(data, "dims") and hasattr(data, "coords")):

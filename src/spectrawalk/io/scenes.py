@@ -22,6 +22,7 @@ def scene_from_cube(
     source: str,
     nodata: float | None = None,
     metadata: Mapping[str, Any] | None = None,
+    may_be_empty: bool = False,
     **details: Any,
 ) -> Scene:
     """Make a Scene of `cube` with its unusable pixels masked.
@@ -46,6 +47,8 @@ def scene_from_cube(
         Value that stands for no data.
     metadata : mapping, optional
         What else to record.
+    may_be_empty : bool
+        Whether a cube without a usable pixel is a scene, too.
     **details
         Further attributes of :class:`~spectrawalk.Scene`. A ``mask`` among them masks more pixels.
 
@@ -68,7 +71,7 @@ def scene_from_cube(
     mask = ~np.logical_or.reduce(list(reasons.values()))
     if details.get("mask") is not None:
         mask &= details["mask"]
-    if not mask.any():
+    if not mask.any() and not may_be_empty:
         raise FileError(
             f"{source} has no usable pixel: all {mask.size} are masked, not finite or zero in "
             "every band; check that it is the right file and variable."
@@ -113,6 +116,7 @@ def scene_from_part(
         nodata=nodata,
         mask=mask,
         metadata={**metadata, **selection.record},
+        may_be_empty=selection.window_of is not None,
         wavelengths=selection.pick(wavelengths),
         fwhm=selection.pick(fwhm),
         good_bands=selection.pick(good_bands),

@@ -29,6 +29,8 @@ class Wanted:
     rows: slice | None = None
     cols: slice | None = None
     bands: ArrayLike | None = None
+    window: bool = False
+    """Whether the part is one of many that make up the image: it may have no usable pixel."""
 
     def __post_init__(self) -> None:
         if self.nodata is not None and not isinstance(self.nodata, Real):
@@ -43,7 +45,7 @@ class Wanted:
         )
         bands = np.arange(n_bands) if self.bands is None else check_bands(self.bands, n_bands)
         is_part = self.rows is not None or self.cols is not None
-        return Selection(rows, cols, bands, is_part)
+        return Selection(rows, cols, bands, is_part, (n_rows, n_cols) if self.window else None)
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Selection:
     cols: slice
     bands: NDArray[np.intp]
     is_part: bool
+    window_of: tuple[int, int] | None = None
+    """Rows and columns of the whole image, if the part is one of many; see :class:`Wanted`."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -69,7 +73,8 @@ class Selection:
         """What the metadata say about a part of an image."""
         if not self.is_part:
             return {}
-        return {"crop": ((self.rows.start, self.rows.stop), (self.cols.start, self.cols.stop))}
+        crop = ((self.rows.start, self.rows.stop), (self.cols.start, self.cols.stop))
+        return {"crop": crop} | ({} if self.window_of is None else {"window_of": self.window_of})
 
     def pick(self, values: Any) -> Any:
         """Choose the wanted bands from one value per band, or None."""

@@ -141,7 +141,7 @@ def _ranks(image: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _title(result: Result) -> str:
     scene, scores = result.scene, result.scores
-    rows, cols = scene.shape
+    rows, cols = result.image.shape
     parts = [
         f"{drawable(shorten(scene.name, _LONGEST_NAME))}: {result.method}",
         f"{rows} × {cols} pixels",  # noqa: RUF001

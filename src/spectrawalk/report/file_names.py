@@ -6,6 +6,7 @@ LABELS, MAP, PICTURE, ENVI = "labels.npy", "labels.tif", "labels.png", "labels_e
 CONFIDENCE, MARGIN = "confidence.tif", "margin.tif"
 SPECTRA, OVERVIEW, REPORT = "spectra", "overview.png", "report.html"
 MODEL, TREE, RECORD = "model.npz", "tree.npz", "run.json"
+LEAVES, LEAF_TABLE = "leaves.tif", "leaves.npz"
 
 WHAT = {
     MAP: "map for QGIS: clusters from 1, 0 for no data; legend in the files beside it",
@@ -20,6 +21,8 @@ WHAT = {
     f"{SPECTRA}.sli": "mean spectra as an ENVI spectral library, with its header",
     TREE: "tree of clusters, for spectrawalk cut: maps of other numbers of clusters",
     MODEL: "fitted model, for spectrawalk.load and spectrawalk predict",
+    LEAVES: "clusters of the finest cut, for spectrawalk cut: maps of other numbers of clusters",
+    LEAF_TABLE: "tree of these clusters, with their pixels, areas and spectra",
     RECORD: "record of the run: inputs, settings, versions, times",
 }
 """Files that the screen names, in that order, and what it says of them."""
@@ -33,5 +36,5 @@ BESIDE = {
 
 RESULTS = (*WHAT, *(name for names in BESIDE.values() for name in names))
 
-EXTRAS = (OVERVIEW, REPORT, TREE, MODEL)
+EXTRAS = (OVERVIEW, REPORT, TREE, MODEL, LEAVES, LEAF_TABLE)
 """Files that are not always wanted, or that not every method gives."""

@@ -49,7 +49,7 @@ def level_maps(result: Result) -> dict[str, Any] | None:
         }
         for number in numbers
     ]
-    return {"aspect": f"{cols / rows:.4f}", "pictures": pictures, "step": step}
+    return {"aspect": f"{cols / rows:.4f}", "pictures": pictures, "step": step * result.image.cell}
 
 
 def level_numbers(model: TreeModel) -> list[int]:

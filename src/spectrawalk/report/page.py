@@ -31,7 +31,6 @@ from spectrawalk.results.certainty import reliability
 from spectrawalk.results.cluster_map import to_map_grid
 from spectrawalk.results.model import TreeModel
 from spectrawalk.results.result import Result
-from spectrawalk.scene import Scene
 from spectrawalk.scene.georeference import crs_name
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def report_html(result: Result, record: Mapping[str, Any]) -> bytes:
             levels=level_maps(result),
             remarks=[_capital(each) for each in _remarks(result)],
             agreement=_agreement(result),
-            used=_used(result.scene),
+            used=_used(result),
             made=_made(result, record),
         )
     )
@@ -111,13 +110,12 @@ def _asset(name: str) -> str:
 
 
 def _subtitle(result: Result, record: Mapping[str, Any]) -> str:
-    scene = result.scene
-    rows, cols = scene.shape
+    rows, cols = result.image.shape
     parts = [
         result.method,
         f"{rows} × {cols} pixels",  # noqa: RUF001
-        count(scene.n_bands, "band"),
-        f"{count(scene.n_valid, 'pixel')} {'labelled' if result.predicted else 'clustered'}",
+        count(result.scene.n_bands, "band"),
+        f"{count(result.image.n_valid, 'pixel')} {'labelled' if result.predicted else 'clustered'}",
     ]
     started = record.get("times", {}).get("started")
     if started:
@@ -154,7 +152,7 @@ def _maps(result: Result) -> dict[str, Any]:
     return {
         "aspect": f"{cols / rows:.4f}",
         "pictures": pictures,
-        "step": step,
+        "step": step * result.image.cell,
         "pointer": values_picture(labels, certainty),
         "place": _place(result, step),
     }
@@ -172,7 +170,7 @@ def _place(result: Result, step: int) -> dict[str, Any]:
         top = left = 0  # rows and columns are those of the map
     fine = transform is not None and max(map(abs, transform[:2])) < 0.1
     return {
-        "step": step,
+        "step": step * result.image.cell,
         "top": top,
         "left": left,
         "transform": transform,
@@ -228,15 +226,16 @@ def _agreement(result: Result) -> dict[str, Any] | None:
     }
 
 
-def _used(scene: Scene) -> dict[str, Any]:
+def _used(result: Result) -> dict[str, Any]:
     """Say what was masked and dropped, and why."""
-    masked = scene.mask.size - scene.n_valid
+    scene, image = result.scene, result.image
+    masked = image.shape[0] * image.shape[1] - image.n_valid
     rows = [(count(n, "pixel"), "masked", why) for why, n in masked_pixels(scene)]
     for step in (scene.metadata.get("preparation") or {}).get("steps", []):
         if step["dropped_bands"]:
             rows.append((count(len(step["dropped_bands"]), "band"), "dropped", step["reason"]))
     crop = describe_crop(scene.metadata)
-    told = f"{count(scene.n_bands, 'band')} and {count(scene.n_valid, 'pixel')} were used"
+    told = f"{count(scene.n_bands, 'band')} and {count(image.n_valid, 'pixel')} were used"
     told += f", {count(masked, 'pixel')} masked" if masked else ""
     return {"sentence": told + (f"; {crop}" if crop else ""), "rows": rows}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,15 @@ from spectrawalk.results.remarks import explain_choice, find_doubts
 from spectrawalk.results.scores import Scores, score
 from spectrawalk.results.spectra import ClusterSpectrum, cluster_spectra
 from spectrawalk.scene import Scene
+
+
+class Thinned(NamedTuple):
+    """The image of which a scene holds one pixel of each cell."""
+
+    shape: tuple[int, int]
+    n_valid: int
+    cell: int
+    """Side of a cell in pixels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +51,8 @@ class Result:
         Names and colours of the clusters, where a person gave them.
     edited_confidence : ndarray of shape (rows, cols), optional
         Confidence of labels that a person changed; without it, that of the model.
+    thinned : Thinned, optional
+        Given if the scene stands for a larger one, which is not in memory.
 
     Examples
     --------
@@ -60,6 +72,7 @@ class Result:
     predicted_margin: NDArray[np.floating] | None = None
     legend: Legend | None = None
     edited_confidence: NDArray[np.floating] | None = None
+    thinned: Thinned | None = None
 
     @classmethod
     def of_fit(cls, scene: Scene, model: FittedModel | TreeModel) -> Result:
@@ -76,6 +89,11 @@ class Result:
     ) -> Result:
         """Labels that a model fitted to another scene gave this one."""
         return cls(scene, labels, model.n_clusters_, model, True, margin)
+
+    @property
+    def image(self) -> Thinned:
+        """Shape and valid pixels of the image that was clustered."""
+        return self.thinned or Thinned(self.scene.shape, self.scene.n_valid, 1)
 
     @property
     def method(self) -> str:

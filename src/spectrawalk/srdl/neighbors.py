@@ -30,6 +30,7 @@ def window_neighbors(
     k: int,
     radius: int,
     window: str = "square",
+    part: tuple[slice, slice] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Find each pixel's k spectrally nearest neighbours within a spatial radius.
 
@@ -43,6 +44,9 @@ def window_neighbors(
     radius : int
         Half-width r of the window.
     window : {"square", "disk"}
+    part : pair of slices, optional
+        Rows and columns of the image. Neighbours are searched for the pixels in this part; the rows
+        of other pixels in `index` and `d2` then hold anything.
 
     Returns
     -------
@@ -67,11 +71,13 @@ def window_neighbors(
     middle = X.mean(axis=0)
     scale = to_unit(X)
     tile, pixels_above = windows.TILE, np.concatenate([[0], mask.sum(axis=1).cumsum()])
-    across = -(-mask.shape[1] // tile)
     work = tile * mask.shape[1] * window_size(mask.shape, radius) * X.shape[1]
+    rows, cols = part or (slice(0, mask.shape[0]), slice(0, mask.shape[1]))
+    above, below = rows.start // tile, -(-rows.stop // tile)
     # One thread in a product: the tiles share the cores.
     with one_thread():
-        for start, stop in progress.in_steps("neighbours", -(-len(mask) // tile), work):
+        for begin, end in progress.in_steps("neighbours", below - above, work):
+            start, stop = above + begin, above + end
             top, bottom = max(0, start * tile - radius), min(len(mask), stop * tile + radius)
             first, last = pixels_above[top], pixels_above[bottom]
             single, squares = to_single(X, np.arange(first, last), middle, scale)
@@ -79,8 +85,17 @@ def window_neighbors(
                 windows.window_neighbors,
                 *(X, single, squares, first, number, radius, window == "disk", index, d2),
             )
-            run_blocks(search, split(start * across, stop * across))
+            run_blocks(search, _blocks(start, stop, cols, mask.shape[1]))
     return index, d2
+
+
+def _blocks(start: int, stop: int, cols: slice, width: int) -> list[tuple[int, int]]:
+    """Blocks of the kernel's tiles that hold some columns, from one row of tiles to another."""
+    across, right = -(-width // windows.TILE), -(-cols.stop // windows.TILE)
+    left = cols.start // windows.TILE
+    if right - left == across:
+        return split(start * across, stop * across)
+    return [(row * across + left, row * across + right) for row in range(start, stop)]
 
 
 def window_size(shape: tuple[int, ...], radius: int) -> int:

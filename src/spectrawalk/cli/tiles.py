@@ -1,0 +1,426 @@
+"""One run of ``cluster`` in tiles: scenes larger than memory, or several scenes with one legend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from spectrawalk.cli.console import StageClock, results_console, say, watch
+from spectrawalk.cli.outputs import output_folder
+from spectrawalk.cli.scene_request import SceneRequest
+from spectrawalk.errors import FileError, MemoryShortageError, ParameterError
+from spectrawalk.results.captions import count
+
+if TYPE_CHECKING:
+    from spectrawalk.estimators.forecast import Forecast
+    from spectrawalk.scale.engine import Run as Engine
+    from spectrawalk.scale.run import SceneInTiles, TiledRun
+    from spectrawalk.scale.source import Source
+
+_SETTINGS = (
+    "band_ranges", "drop_bad_bands", "drop_water_bands", "drop_constant_bands", "overlap",
+    "mask_saturated", "saturation",
+)  # fmt: skip
+SIZE = 256
+"""Side of a tile in pixels, unless another one is asked for."""
+
+RECORD_NAME = "run.json"
+
+_MASK = ".spectrawalk-mask-{}.npy"
+"""Mask of a scene while a run is under way: workers read their part of it."""
+
+
+@dataclass(frozen=True)
+class TiledRequest:
+    """What is to be clustered in tiles, and how.
+
+    Attributes
+    ----------
+    requests : tuple of SceneRequest
+        The scenes; all with the same choice of bands and pixels.
+    parameters : dict
+        Of SpectraWalk.
+    size : int
+        Side of a tile in pixels.
+    scheduler : str
+        ``"local"``, ``"none"`` for this process alone, or the address of a Dask scheduler.
+    workers : int or None
+        Number of local workers.
+    chosen : bool
+        Whether tiles were chosen because the scene does not fit into memory.
+    """
+
+    requests: tuple[SceneRequest, ...]
+    parameters: dict[str, Any]
+    size: int
+    scheduler: str = "local"
+    workers: int | None = None
+    chosen: bool = False
+
+    @classmethod
+    def from_record(
+        cls,
+        record: dict[str, Any],
+        request: SceneRequest,
+        scheduler: str,
+        workers: int | None,
+    ) -> TiledRequest:
+        """Build the request of an earlier run from its record; `request` is that of its scene."""
+        tiles = record["tiles"]
+        try:
+            requests = tuple(
+                SceneRequest.from_record(scene, RECORD_NAME) for scene in tiles["scenes"]
+            )
+            size = int(tiles["size"])
+        except (KeyError, TypeError, ValueError):
+            raise FileError(
+                f"the {RECORD_NAME} of a run in tiles does not state its tiles; give one as it was "
+                "written."
+            ) from None
+        if len(requests) == 1:
+            requests = (request,)  # the scene may have moved
+        return cls(requests, record["parameters"], size, scheduler, workers)
+
+    def carry_out(
+        self,
+        folder: Path,
+        extras: Sequence[str],
+        *,
+        overwrite: bool,
+        quiet: bool,
+        as_json: bool,
+        force: bool,
+    ) -> None:
+        """Survey, fit, label, write, print."""
+        from spectrawalk import SpectraWalk
+        from spectrawalk.report.file_names import RESULTS
+        from spectrawalk.scale.run import cluster_in_tiles
+
+        started = datetime.now(UTC)
+        console = results_console(quiet=quiet or as_json)
+        folders = self._folders(folder)
+        with ExitStack() as stack:
+            if len(folders) > 1:
+                stack.enter_context(output_folder(folder, (), overwrite=True))
+            for each in folders:
+                stack.enter_context(output_folder(each, RESULTS, overwrite=overwrite))
+            clock = stack.enter_context(watch("tiles", quiet=quiet))
+            sources, bands, item = self._sources(folder)
+            forecast, n_workers = self._forecast(sources, bands, item)
+            self._describe(console, sources, bands, forecast, n_workers)
+            if not force:
+                _check_memory(forecast)
+            estimator = SpectraWalk(**self.parameters)
+            with self._engine(console) as run:
+                found, work = cluster_in_tiles(
+                    sources,
+                    estimator,
+                    folder,
+                    self._settings(),
+                    size=self.size,
+                    run=run,
+                    restart=overwrite,
+                )
+            if found.resumed:
+                total = sum(len(scene.tiles) for scene in found.scenes)
+                say(
+                    console, f"{found.resumed:,} of {total:,} tiles were finished by an earlier run"
+                )
+            told = []
+            for request, scene, where in zip(self.requests, found.scenes, folders, strict=True):
+                told.append(self._write(request, found, scene, where, extras, started, clock))
+            clock.stop()
+        work.remove()
+        for number in range(len(sources)):
+            (folder / _MASK.format(number)).unlink(missing_ok=True)
+        for (result, written), where in zip(told, folders, strict=True):
+            self._tell(where, result, written, clock, quiet=quiet, as_json=as_json)
+
+    def tell_plan(self, folder: Path | None, *, quiet: bool, as_json: bool) -> None:
+        """Print what a run would do."""
+        console = results_console(quiet=quiet)
+        sources, bands, item = self._sources(None)
+        forecast, n_workers = self._forecast(sources, bands, item)
+        if as_json:
+            from spectrawalk.io.run_record import record_json
+
+            plan = {
+                "scenes": [request.to_record() for request in self.requests],
+                "parameters": self.parameters,
+                "tiles": self._tiles_record(),
+                "forecast": forecast._asdict(),
+            }
+            click.echo(record_json(plan), nl=False)
+            return
+        self._describe(console, sources, bands, forecast, n_workers)
+        where = "the folder of -o" if folder is None else f"'{folder}'"
+        say(console, f"nothing was written; a run would write to {where}")
+
+    def _folders(self, folder: Path) -> list[Path]:
+        """Folder of each scene: the one of -o, or one of its name in it."""
+        if len(self.requests) == 1:
+            return [folder]
+        names: list[str] = []
+        for request in self.requests:
+            stem = Path(request.source).stem or "scene"
+            same = sum(name == stem or name.startswith(f"{stem}-") for name in names)
+            names.append(f"{stem}-{same + 1}" if stem in names else stem)
+        return [folder / name for name in names]
+
+    def _sources(self, folder: Path | None) -> tuple[list[Source], int, int]:
+        """Sources, and the number of bands and the bytes of a value of the first one."""
+        from spectrawalk.scale.source import Source, whole_shape
+
+        sources, n_bands, item = [], 0, 1
+        for number, request in enumerate(self.requests):
+            request.check_source()
+            shape, pixel = whole_shape(
+                request.source,
+                variable=request.variable,
+                nodata=request.nodata,
+                bands_first=request.bands_first,
+            )
+            if number == 0:
+                n_bands, item = pixel.n_bands, pixel.cube.dtype.itemsize
+            corner, part = (0, 0), shape
+            if request.crop is not None:
+                from spectrawalk.scene.scene import check_window
+
+                rows, cols = check_window(slice(*request.crop[0]), slice(*request.crop[1]), shape)
+                corner = rows.start, cols.start
+                part = rows.stop - rows.start, cols.stop - cols.start
+            path = str(Path(request.source).resolve()) if request.is_file else request.source
+            source = Source(
+                path, part, corner, request.variable, request.nodata, request.bands_first
+            )
+            if request.mask_file is not None:
+                mask = _read_mask(request.mask_file, pixel, shape)
+                if folder is not None:
+                    source = replace(source, mask_file=_keep_mask(folder, number, mask, source))
+            sources.append(source)
+        return sources, n_bands, item
+
+    def _settings(self) -> dict[str, Any]:
+        """How bands are chosen."""
+        values = {name: getattr(self.requests[0], name) for name in _SETTINGS}
+        return values | {"band_ranges": values["band_ranges"] or None}
+
+    def _forecast(self, sources: Sequence[Source], bands: int, item: int) -> tuple[Forecast, int]:
+        from spectrawalk import threads
+        from spectrawalk.scale.forecast import tiled_forecast
+
+        n_workers = (self.workers or threads.count()) if self.scheduler == "local" else 0
+        pixels = sum(source.n_pixels for source in sources)
+        return (
+            tiled_forecast(pixels, bands, len(sources), self.size, n_workers, item),
+            n_workers,
+        )
+
+    def _describe(
+        self,
+        console: Any,
+        sources: Sequence[Source],
+        bands: int,
+        forecast: Forecast,
+        n_workers: int,
+    ) -> None:
+        """Print the scenes, the tiles and the forecast."""
+        from spectrawalk.cli.report import duration
+        from spectrawalk.scale.tiles import divide
+
+        if self.chosen:
+            say(console, "the scene does not fit into memory, so it is clustered in tiles")
+        for source in sources:
+            rows, cols = source.shape
+            tiles = sum(1 for _ in divide(source.shape, self.size))
+            say(
+                console,
+                f"{source.name}: {rows} x {cols} pixels, {count(bands, 'band')}, in "
+                f"{count(tiles, 'tile')} of up to {self.size} x {self.size} pixels",
+            )
+        if self.scheduler == "local":
+            whose = f"{n_workers} worker process{'es' * (n_workers != 1)}"
+        elif self.scheduler == "none":
+            whose = "this process"
+        else:
+            whose = f"the workers of '{self.scheduler}'"
+        say(
+            console,
+            f"tiles are labelled by {whose}; the run needs about {forecast.memory / 2**30:.1f} GiB "
+            f"of memory in all processes of this machine and {duration(forecast.seconds)}",
+        )
+
+    @contextmanager
+    def _engine(self, console: Any) -> Iterator[Engine]:
+        from spectrawalk.errors import MissingDependencyError
+        from spectrawalk.scale.engine import open_cluster, serial
+
+        if self.scheduler == "none":
+            yield serial
+            return
+        try:
+            opened = open_cluster(self.scheduler, self.workers)
+            cluster = opened.__enter__()
+        except MissingDependencyError:
+            if self.scheduler != "local":
+                raise
+            say(
+                console,
+                "Dask is not installed, so one process does all the work; `pip install "
+                '"spectrawalk[scale]"` lets all processors share it',
+            )
+            yield serial
+            return
+        with ExitStack() as stack:
+            stack.push(opened)
+            if cluster.dashboard:
+                say(console, f"dashboard of Dask: {cluster.dashboard}")
+            yield cluster.run
+
+    def _tiles_record(self) -> dict[str, Any]:
+        return {
+            "size": self.size,
+            "scheduler": self.scheduler,
+            "scenes": [request.to_record() for request in self.requests],
+        }
+
+    def _write(
+        self,
+        request: SceneRequest,
+        run: TiledRun,
+        scene: SceneInTiles,
+        folder: Path,
+        extras: Sequence[str],
+        started: datetime,
+        clock: StageClock,
+    ) -> tuple[Any, Any]:
+        from spectrawalk.io.run_record import environment, file_entry
+        from spectrawalk.scale.outputs import write_tiled
+        from spectrawalk.scale.run import found_in
+
+        found, result = found_in(run, scene)
+        image = result.image
+        record = environment() | {
+            "scene": request.to_record(),
+            "image": {
+                "name": scene.source.name,
+                "rows": image.shape[0],
+                "cols": image.shape[1],
+                "bands": result.scene.n_bands,
+                "valid_pixels": image.n_valid,
+                **scene.seen.masked,
+                "crs": found.crs,
+            },
+            "preparation": scene.preparation,
+            "method": "SpectraWalk",
+            "parameters": run.parameters,
+            "tiles": self._tiles_record(),
+            "inputs": [file_entry(file) for file in request.files],
+            "pixels_sha256": None,
+            "times": {
+                "started": started.isoformat(timespec="seconds"),
+                "seconds": round(clock.total, 3),
+                "stages": {stage: round(seconds, 3) for stage, seconds in clock.seconds.items()},
+            },
+        }
+        return result, write_tiled(folder, found, result, scene.blocks, record, extras)
+
+    def _tell(
+        self,
+        folder: Path,
+        result: Any,
+        written: tuple[list[tuple[Path, str]], list[str]],
+        clock: StageClock,
+        *,
+        quiet: bool,
+        as_json: bool,
+    ) -> None:
+        from spectrawalk.cli import report
+        from spectrawalk.report.file_names import RECORD
+
+        if as_json:
+            click.echo((folder / RECORD).read_text(encoding="ascii"), nl=False)
+            return
+        console, (files, remarks) = results_console(quiet=quiet), written
+        if len(self.requests) > 1:
+            say(console)
+            say(console, f"{result.scene.name}:")
+        say(console, result.settings)
+        report.describe_clusters(console, result)
+        for remark in (result.choice, *result.doubts):
+            if remark:
+                say(console, remark)
+        report.describe_time(console, {"the run": clock})
+        say(console)
+        report.describe_files(console, files, remarks)
+
+
+def too_large(request: SceneRequest, estimator: Any) -> bool:
+    """Whether a scene is too large to be clustered in memory, without reading it."""
+    from spectrawalk.estimators import forecast
+    from spectrawalk.scale.source import whole_shape
+
+    if not request.is_file or not Path(request.source).exists():
+        return False
+    shape, pixel = whole_shape(
+        request.source,
+        variable=request.variable,
+        nodata=request.nodata,
+        bands_first=request.bands_first,
+    )
+    if request.crop is not None:
+        (top, bottom), (left, right) = request.crop
+        shape = bottom - top, right - left
+    pixels = shape[0] * shape[1]
+    cube = pixels * pixel.n_bands * pixel.cube.dtype.itemsize
+    needed = forecast.PROGRAM + cube + estimator.forecast(pixels, pixel.n_bands).memory
+    return bool(needed > forecast.available_memory())
+
+
+def _read_mask(path: str, pixel: Any, shape: tuple[int, int]) -> Any:
+    """Read a mask for a scene that is not in memory."""
+    from spectrawalk.io.masks import read_mask
+
+    if pixel.orthorectify is not None and Path(path).suffix.lower() in (".geojson", ".json"):
+        raise ParameterError(
+            f"the polygons in '{path}' cannot be used for a scene in tiles that is in the geometry "
+            "of the sensor; give a raster of its size."
+        )
+    stand_in = replace(
+        pixel,
+        cube=np.broadcast_to(np.zeros(1, np.uint8), (*shape, pixel.n_bands)),
+        mask=np.ones(shape, bool),
+        ground_truth=None,
+        orthorectify=None,
+    )
+    return read_mask(path, stand_in)
+
+
+def _keep_mask(folder: Path, number: int, mask: Any, source: Source) -> str:
+    from spectrawalk.io.atomic import atomic_path
+
+    top, left = source.corner
+    rows, cols = source.shape
+    path = (folder / _MASK.format(number)).resolve()
+    with atomic_path(path) as temporary:
+        np.save(temporary, mask[top : top + rows, left : left + cols])
+    return str(path)
+
+
+def _check_memory(forecast: Forecast) -> None:
+    from spectrawalk.estimators.forecast import available_memory
+
+    available = available_memory()
+    if forecast.memory > available:
+        raise MemoryShortageError(
+            f"the run needs about {forecast.memory / 2**30:.1f} GiB of memory, but only "
+            f"{available / 2**30:.1f} GiB are free; give smaller tiles with --tiles, fewer "
+            "--workers, or start it all the same with --force."
+        )

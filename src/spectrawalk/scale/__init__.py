@@ -1,0 +1,1 @@
+"""Scenes larger than memory, and several scenes with one legend, in tiles."""
