@@ -152,8 +152,8 @@ Examples:
     type=TileSize(),
     metavar="auto|N",
     default=None,
-    help="Work on tiles of N x N pixels (auto: 256), so that the scene need not fit into memory. By "
-    "default only where it does not fit, and for several scenes.",
+    help="Work on tiles of N x N pixels (auto: 256), so that the scene need not fit into memory. "
+    "By default only where it does not fit, and for several scenes.",
 )
 @click.option(
     "--scheduler",
@@ -261,7 +261,7 @@ def _in_tiles(
     *,
     force: bool,
 ) -> TiledRequest | None:
-    """Decide whether the run is in tiles: as asked for, for several scenes, or for want of memory."""
+    """Decide whether the run is in tiles: if asked for, for several scenes, or to save memory."""
     if run.earlier is not None:
         if not run.earlier.get("tiles"):
             return None
@@ -273,16 +273,18 @@ def _in_tiles(
                 raise ParameterError(f"--{name} is for runs in tiles; add --tiles auto.")
         if force or not too_large(run.request, run.estimator()):
             return None
-        if run.method != "SpectraWalk":
+        if run.method not in ("SpectraWalk", "SRDL"):
             return None  # the forecast refuses it, and says why
-    if run.method != "SpectraWalk":
+    if run.method not in ("SpectraWalk", "SRDL") or (run.method == "SRDL" and len(sources) > 1):
         raise ParameterError(
-            f"--tiles and several scenes are for the default method, not for {run.method}; leave "
-            "--method out."
+            f"{'several scenes are' if len(sources) > 1 else '--tiles is'} not for {run.method}; "
+            "leave --method out."
         )
     requests = tuple(dataclasses.replace(run.request, source=source) for source in sources)
     size = SIZE if tiles in (None, "auto") else int(tiles)
-    return TiledRequest(requests, run.parameters, size, scheduler, workers, chosen=not asked)
+    return TiledRequest(
+        requests, run.method, run.parameters, size, scheduler, workers, chosen=not asked
+    )
 
 
 def _requested_run(

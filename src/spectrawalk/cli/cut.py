@@ -15,7 +15,8 @@ from spectrawalk.cli.naming import naming_options
 from spectrawalk.cli.options import IntegerOrAuto
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import Run
-from spectrawalk.errors import FileError
+from spectrawalk.cli.tiles import cut_tiles
+from spectrawalk.errors import FileError, ParameterError
 from spectrawalk.report.file_names import OVERVIEW, RECORD, REPORT, RESULTS, TREE
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ def cut(
     """Write the results for another number of clusters to FOLDER, from the tree in RESULTS.
 
     RESULTS is the folder of `spectrawalk cluster` with its default method, or of an earlier cut.
-    The scene is read again; SCENE says where it is, if it moved. A cluster keeps its number and
-    its colour as long as it is not split.
+    The scene is read again, unless RESULTS is of a run in tiles; SCENE says where it is, if it
+    moved. A cluster keeps its number and its colour as long as it is not split.
     """
     with (
         naming_options(context.command),
@@ -97,6 +98,12 @@ def _cut(
     from spectrawalk.results.result import Result
 
     started = datetime.now(UTC)
+    record = _record_in(results)
+    if record.get("tiles") and record["method"] == "SpectraWalk":
+        if source is not None:
+            raise ParameterError(f"the cut of a run in tiles needs no scene; leave '{source}' out.")
+        cut_tiles(results, record, n_clusters, folder, quiet=quiet, as_json=as_json)
+        return
     with watch("reading", quiet=quiet):
         fitted = _run_with_tree(results, source)
         model, cut_from = _read_tree(results, fitted)
@@ -116,13 +123,20 @@ def _cut(
     run.tell(folder, result, written, {"the cut": clock}, quiet=quiet, as_json=as_json)
 
 
-def _run_with_tree(results: Path, source: str | None) -> Run:
-    """Read the record of a run that made a tree."""
+def _record_in(results: Path) -> dict[str, Any]:
+    """Read the record of the run that wrote a folder."""
+    from spectrawalk.io.run_record import read_record
+
     if not (results / RECORD).is_file():
         raise FileError(
             f"'{results}' is no results folder: it has no {RECORD}; give a folder that "
             "`spectrawalk cluster` wrote."
         )
+    return read_record(results / RECORD)
+
+
+def _run_with_tree(results: Path, source: str | None) -> Run:
+    """Read the record of a run that made a tree."""
     run = Run.from_record(results / RECORD, source)
     if run.method != "SpectraWalk":
         raise FileError(

@@ -80,7 +80,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def describe_clusters(console: Console, result: Result) -> None:
+def describe_clusters(console: Console, result: Result, *, certainty: bool = True) -> None:
     """Print a table of the clusters: colours, sizes, areas, certainty, and matched classes."""
     from rich.table import Table
     from rich.text import Text
@@ -96,7 +96,8 @@ def describe_clusters(console: Console, result: Result) -> None:
     table.add_column("share", justify="right")
     if area_of is not None:
         table.add_column("area", justify="right")
-    table.add_column(f"mean {result.certainty.name}", justify="right")
+    if certainty:
+        table.add_column(f"mean {result.certainty.name}", justify="right")
     if matched is not None:
         table.add_column("matched with")
     for entry, color in enumerate(legend.colors.tolist()):
@@ -110,7 +111,9 @@ def describe_clusters(console: Console, result: Result) -> None:
         ]
         if area_of is not None:
             row.append(area_of[entry])
-        row.append(f"{result.mean_certainty[entry]:.2f}" if entry < result.n_clusters else "-")
+        if certainty:
+            known = entry < result.n_clusters
+            row.append(f"{result.mean_certainty[entry]:.2f}" if known else "-")
         if matched is not None:
             row.append(matched[entry] or "-")
         table.add_row(*row)

@@ -21,7 +21,6 @@ from spectrawalk.results.captions import count
 if TYPE_CHECKING:
     from spectrawalk.estimators.forecast import Forecast
     from spectrawalk.scale.engine import Run as Engine
-    from spectrawalk.scale.run import SceneInTiles, TiledRun
     from spectrawalk.scale.source import Source
 
 _SETTINGS = (
@@ -45,8 +44,10 @@ class TiledRequest:
     ----------
     requests : tuple of SceneRequest
         The scenes; all with the same choice of bands and pixels.
+    method : str
+        ``"SpectraWalk"`` or ``"SRDL"``, which gives exactly the labels of a run in memory.
     parameters : dict
-        Of SpectraWalk.
+        Of the estimator.
     size : int
         Side of a tile in pixels.
     scheduler : str
@@ -58,6 +59,7 @@ class TiledRequest:
     """
 
     requests: tuple[SceneRequest, ...]
+    method: str
     parameters: dict[str, Any]
     size: int
     scheduler: str = "local"
@@ -86,7 +88,7 @@ class TiledRequest:
             ) from None
         if len(requests) == 1:
             requests = (request,)  # the scene may have moved
-        return cls(requests, record["parameters"], size, scheduler, workers)
+        return cls(requests, record["method"], record["parameters"], size, scheduler, workers)
 
     def carry_out(
         self,
@@ -99,9 +101,7 @@ class TiledRequest:
         force: bool,
     ) -> None:
         """Survey, fit, label, write, print."""
-        from spectrawalk import SpectraWalk
         from spectrawalk.report.file_names import RESULTS
-        from spectrawalk.scale.run import cluster_in_tiles
 
         started = datetime.now(UTC)
         console = results_console(quiet=quiet or as_json)
@@ -111,37 +111,76 @@ class TiledRequest:
                 stack.enter_context(output_folder(folder, (), overwrite=True))
             for each in folders:
                 stack.enter_context(output_folder(each, RESULTS, overwrite=overwrite))
-            clock = stack.enter_context(watch("tiles", quiet=quiet))
+            clock = stack.enter_context(watch(self.method, quiet=quiet))
             sources, bands, item = self._sources(folder)
             forecast, n_workers = self._forecast(sources, bands, item)
             self._describe(console, sources, bands, forecast, n_workers)
             if not force:
                 _check_memory(forecast)
-            estimator = SpectraWalk(**self.parameters)
             with self._engine(console) as run:
-                found, work = cluster_in_tiles(
-                    sources,
-                    estimator,
-                    folder,
-                    self._settings(),
-                    size=self.size,
-                    run=run,
-                    restart=overwrite,
-                )
-            if found.resumed:
-                total = sum(len(scene.tiles) for scene in found.scenes)
-                say(
-                    console, f"{found.resumed:,} of {total:,} tiles were finished by an earlier run"
-                )
-            told = []
-            for request, scene, where in zip(self.requests, found.scenes, folders, strict=True):
-                told.append(self._write(request, found, scene, where, extras, started, clock))
+                if self.method == "SRDL":
+                    told = [self._srdl(sources[0], folder, run, started, clock)]
+                else:
+                    told = self._spectrawalk(
+                        sources, folders, extras, run, started, clock, console, overwrite
+                    )
             clock.stop()
-        work.remove()
-        for number in range(len(sources)):
-            (folder / _MASK.format(number)).unlink(missing_ok=True)
+            for number in range(len(sources)):
+                (folder / _MASK.format(number)).unlink(missing_ok=True)
         for (result, written), where in zip(told, folders, strict=True):
             self._tell(where, result, written, clock, quiet=quiet, as_json=as_json)
+
+    def _spectrawalk(
+        self,
+        sources: Sequence[Source],
+        folders: Sequence[Path],
+        extras: Sequence[str],
+        run: Engine,
+        started: datetime,
+        clock: StageClock,
+        console: Any,
+        restart: bool,
+    ) -> list[tuple[Any, Any]]:
+        """Cluster with one model for all scenes, and write the results of each."""
+        from spectrawalk import SpectraWalk
+        from spectrawalk.scale.outputs import write_tiled
+        from spectrawalk.scale.run import cluster_in_tiles, found_in
+
+        folder = folders[0] if len(folders) == 1 else folders[0].parent
+        settings, estimator = self._settings(), SpectraWalk(**self.parameters)
+        found, work = cluster_in_tiles(
+            sources, estimator, folder, settings, size=self.size, run=run, restart=restart
+        )
+        if found.resumed:
+            total = sum(len(scene.tiles) for scene in found.scenes)
+            say(console, f"{found.resumed:,} of {total:,} tiles were finished by an earlier run")
+        told = []
+        for request, scene, where in zip(self.requests, found.scenes, folders, strict=True):
+            in_scene, result = found_in(found, scene)
+            record = self._record(request, result, scene.seen, scene.preparation, started, clock)
+            written = write_tiled(where, in_scene, result, scene.blocks, record, extras)
+            told.append((result, written))
+        work.remove()
+        return told
+
+    def _srdl(
+        self, source: Source, folder: Path, run: Engine, started: datetime, clock: StageClock
+    ) -> tuple[Any, Any]:
+        """Cluster with SRDL, exactly as in memory, and write the results."""
+        from spectrawalk import SRDL
+        from spectrawalk.io.run_record import outcome
+        from spectrawalk.report.run_folder import write_results
+        from spectrawalk.scale.run import look, prepared
+        from spectrawalk.scale.srdl import fit_srdl, srdl_result
+        from spectrawalk.scale.survey import cell_size
+
+        seen = look([source], cell_size([source]), self.size, run)
+        pixels, (chosen,), (preparation,) = prepared([source], seen, self._settings())
+        model = fit_srdl(SRDL(**self.parameters), chosen, self.size, folder, run)
+        result = srdl_result(model, chosen, pixels[0], self.size, run)
+        record = self._record(self.requests[0], result, seen[0], preparation, started, clock)
+        written, remarks = write_results(folder, result, {**record, "result": outcome(result)}, [])
+        return result, (written, remarks)
 
     def tell_plan(self, folder: Path | None, *, quiet: bool, as_json: bool) -> None:
         """Print what a run would do."""
@@ -153,6 +192,7 @@ class TiledRequest:
 
             plan = {
                 "scenes": [request.to_record() for request in self.requests],
+                "method": self.method,
                 "parameters": self.parameters,
                 "tiles": self._tiles_record(),
                 "forecast": forecast._asdict(),
@@ -291,36 +331,33 @@ class TiledRequest:
             "scenes": [request.to_record() for request in self.requests],
         }
 
-    def _write(
+    def _record(
         self,
         request: SceneRequest,
-        run: TiledRun,
-        scene: SceneInTiles,
-        folder: Path,
-        extras: Sequence[str],
+        result: Any,
+        seen: Any,
+        preparation: dict[str, Any],
         started: datetime,
         clock: StageClock,
-    ) -> tuple[Any, Any]:
+    ) -> dict[str, Any]:
+        """All that is to be kept of a run, its outcome left out."""
         from spectrawalk.io.run_record import environment, file_entry
-        from spectrawalk.scale.outputs import write_tiled
-        from spectrawalk.scale.run import found_in
 
-        found, result = found_in(run, scene)
         image = result.image
-        record = environment() | {
+        return environment() | {
             "scene": request.to_record(),
             "image": {
-                "name": scene.source.name,
+                "name": result.scene.name,
                 "rows": image.shape[0],
                 "cols": image.shape[1],
                 "bands": result.scene.n_bands,
                 "valid_pixels": image.n_valid,
-                **scene.seen.masked,
-                "crs": found.crs,
+                **seen.masked,
+                "crs": result.map.crs,
             },
-            "preparation": scene.preparation,
-            "method": "SpectraWalk",
-            "parameters": run.parameters,
+            "preparation": preparation,
+            "method": self.method,
+            "parameters": result.model.get_params(),
             "tiles": self._tiles_record(),
             "inputs": [file_entry(file) for file in request.files],
             "pixels_sha256": None,
@@ -330,7 +367,6 @@ class TiledRequest:
                 "stages": {stage: round(seconds, 3) for stage, seconds in clock.seconds.items()},
             },
         }
-        return result, write_tiled(folder, found, result, scene.blocks, record, extras)
 
     def _tell(
         self,
@@ -357,9 +393,73 @@ class TiledRequest:
         for remark in (result.choice, *result.doubts):
             if remark:
                 say(console, remark)
-        report.describe_time(console, {"the run": clock})
+        report.describe_time(console, {self.method: clock})
         say(console)
         report.describe_files(console, files, remarks)
+
+
+def cut_tiles(
+    results: Path,
+    record: dict[str, Any],
+    n_clusters: int | str,
+    folder: Path,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Write the map of another number of clusters from the leaves of a run in tiles."""
+    from spectrawalk.cli import report
+    from spectrawalk.consensus.levels import supported_number
+    from spectrawalk.io.run_record import environment, file_entry
+    from spectrawalk.report.file_names import LEAF_TABLE, LEAVES, RECORD
+    from spectrawalk.scale.found import Found
+    from spectrawalk.scale.outputs import write_cut
+
+    started = datetime.now(UTC)
+    with watch("cut", quiet=quiet) as clock:
+        for name in (LEAVES, LEAF_TABLE):
+            _check_file(results, record, name)
+        found = Found.read(results / LEAF_TABLE, record["parameters"])
+        wanted = supported_number(found.tree) if n_clusters == "auto" else int(n_clusters)
+        if wanted > len(found.parent):
+            raise ParameterError(
+                f"n_clusters={wanted} is more than the {len(found.parent)} clusters that the tree "
+                "of this image has; ask for fewer."
+            )
+        result = found.result(wanted)
+        kept = {name: record[name] for name in ("scene", "image", "preparation", "method", "tiles")}
+        told = (
+            environment()
+            | kept
+            | {
+                "parameters": {**record["parameters"], "n_clusters": n_clusters},
+                "inputs": record["inputs"],
+                "pixels_sha256": None,
+                "cut_from": [file_entry(results / name) for name in (LEAVES, LEAF_TABLE)],
+                "times": {"started": started.isoformat(timespec="seconds"), "seconds": clock.total},
+            }
+        )
+        files, remarks = write_cut(folder, found, result, results / LEAVES, told)
+    if as_json:
+        click.echo((folder / RECORD).read_text(encoding="ascii"), nl=False)
+        return
+    console = results_console(quiet=quiet)
+    say(console, result.settings)
+    report.describe_clusters(console, result, certainty=False)
+    say(console, result.choice)
+    report.describe_files(console, files, remarks)
+
+
+def _check_file(results: Path, record: dict[str, Any], name: str) -> None:
+    """Refuse another file than the run wrote."""
+    from spectrawalk.io.run_record import sha256_of
+
+    found = sha256_of(results / name)
+    if record.get("outputs", {}).get(name) != found:
+        raise FileError(
+            f"'{results / name}' is not the file of the run in {RECORD_NAME}: its sha256 differs; "
+            "cluster the scene again."
+        )
 
 
 def too_large(request: SceneRequest, estimator: Any) -> bool:

@@ -115,7 +115,7 @@ class Rules(NamedTuple):
     runs: list[MeansRule | None]
     """One for each run; None for SRDL runs."""
     projections: dict[str, Projection]
-    """Features of each feature set of SRDL runs: "within-field" (of smoothed spectra), "spectra"."""
+    """Of each feature set of SRDL runs: "within-field" (of smoothed spectra) and "spectra"."""
 
 
 def base_clusterings(pixels: Pixels, detail: float, seed: int) -> BaseClusterings:

@@ -280,7 +280,7 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
         check_is_fitted(self)
         if self._ensemble is None:
             raise ParameterError(
-                "a model from a file cannot label tiles, because it has lost its runs; fit it again."
+                "a model from a file has lost its runs and cannot label tiles; fit it again."
             )
         pixels = take_pixels(X)
         raw = pixels.spectra

@@ -1,7 +1,7 @@
 """Labels for pixels outside a fit, as its runs would give them.
 
-Each value depends on the pixel and a few around it only, and is summed in a fixed order. So an image
-may be divided into tiles in any way, and each pixel gets the same bytes.
+Each value depends on the pixel and a few around it only, and is summed in a fixed order. So an
+image may be divided into tiles in any way, and each pixel gets the same bytes.
 """
 
 from __future__ import annotations

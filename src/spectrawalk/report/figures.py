@@ -94,7 +94,7 @@ def overview(result: Result) -> Figure:
     )
     origin = _origin(scene)
     for ax, (title, image) in zip(axes, maps, strict=True):
-        draw_map(ax, image, title, origin=origin)
+        draw_map(ax, image, title, origin=origin, cell=result.image.cell)
     of_model = cluster_colors(model.n_clusters_)
     if not isinstance(model, TreeModel):
         _draw_modes(axes[-1], model.modes_, result.labels.shape, of_model, origin)
@@ -280,16 +280,16 @@ def figure_and_patch() -> tuple[Any, Any]:
 
 
 def draw_map(
-    ax: Axes, image: NDArray[Any], title: str, *, origin: tuple[int, int] = (0, 0)
+    ax: Axes, image: NDArray[Any], title: str, *, origin: tuple[int, int] = (0, 0), cell: int = 1
 ) -> None:
     """Draw a colour image, or the values of one under a robust stretch with grey where NaN.
 
-    Rows and columns are counted from `origin`.
+    Rows and columns are counted from `origin`. A value stands for `cell` of them.
     """
     from matplotlib import colormaps
     from matplotlib.ticker import FixedLocator, MaxNLocator
 
-    (top, left), (rows, cols) = origin, image.shape[:2]
+    (top, left), (rows, cols) = origin, (cell * length for length in image.shape[:2])
     extent = (left - 0.5, left + cols - 0.5, top + rows - 0.5, top - 0.5)
     how: dict[str, Any] = {"extent": extent, "aspect": "auto", "interpolation": "nearest"}
     if image.ndim == 2:

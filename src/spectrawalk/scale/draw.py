@@ -28,8 +28,9 @@ PIXELS = 2**18
 WINDOW = 64
 """Side of a window: several times the radius in which the ensemble searches neighbours."""
 
-GAP = 16
-"""Masked pixels between the windows, so that no pixel is near one of another window."""
+GAP = 8
+"""Masked pixels between the windows: more than the lags of the within-field components, so that
+features do not mix. Neighbours in a graph may lie in the next window, as in any image."""
 
 KINDS = 128
 """Kinds of spectra that should all be drawn."""
@@ -140,7 +141,8 @@ def mosaic(sources: Sequence[Source], windows: Sequence[Window]) -> Scene:
         top, left = (place // across) * pitch[0], (place % across) * pitch[1]
         part = slice(top, top + tile.shape[0]), slice(left, left + tile.shape[1])
         cube[part], mask[part] = scene.cube, scene.mask
-    assert cube is not None and first is not None  # there is at least one window
+    assert cube is not None  # there is at least one window
+    assert first is not None
     return Scene(
         cube,
         mask=mask,

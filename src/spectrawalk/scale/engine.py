@@ -1,7 +1,7 @@
 """Engine: work on many tiles, in this process or by the workers of Dask.
 
-Dask hands tiles to the workers, tries again when a worker dies, and shows on its dashboard what goes
-on. Results come back one by one, in any order; what is done with them must not depend on it.
+Dask hands tiles to the workers, tries again when a worker dies, and shows on its dashboard what
+goes on. Results come back one by one, in any order; what is done with them must not depend on it.
 """
 
 from __future__ import annotations
@@ -199,14 +199,15 @@ def _checked_workers(client: Any, scheduler: str) -> int:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError as error:
         raise SchedulerError(
-            f"the scheduler '{scheduler}' has no workers; start some with `dask worker {scheduler}`."
+            f"the scheduler '{scheduler}' has no workers; start some with "
+            f"`dask worker {scheduler}`."
         ) from error
     versions = client.run(_version_here, on_error="return")
     for worker, version in sorted(versions.items()):
         if isinstance(version, BaseException):
             raise SchedulerError(
-                f"the worker {worker} cannot use spectrawalk ({type(version).__name__}: {version}); "
-                f"install spectrawalk {__version__} there."
+                f"the worker {worker} cannot use spectrawalk ({type(version).__name__}: "
+                f"{version}); install spectrawalk {__version__} there."
             )
         if version != __version__:
             raise SchedulerError(

@@ -156,7 +156,7 @@ class Found:
             "thin_transform": thin.transform,
         }
         file = io.BytesIO()
-        arrays: dict[str, Any] = dict(
+        arrays: dict[str, Any] = dict(  # noqa: C408 -- names, as they are read
             format=FORMAT,
             shape=self.shape,
             parent=self.parent,

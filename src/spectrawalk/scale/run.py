@@ -90,8 +90,8 @@ def cluster_in_tiles(
     folder : Path
         Folder of the results, for finished parts; all workers must see it under this name.
     settings : dict
-        How bands are chosen: keywords of :func:`spectrawalk.prepare.bands.prepare_scene` about bands
-        and saturation.
+        How bands are chosen: those keywords of :func:`spectrawalk.prepare.bands.prepare_scene` that
+        are about bands and saturation.
     size : int
         Side of a tile. It changes the memory and the time, and no label.
     run : Run
@@ -108,7 +108,8 @@ def cluster_in_tiles(
     plan = _plan(sources, estimator, settings)
     work = Work(folder, plan, restart=restart)
     cell = survey.cell_size(sources)
-    pixels, chosen, seen, preparations = _surveyed(sources, settings, cell, size, work, run)
+    seen = _seen(sources, cell, size, work, run)
+    pixels, chosen, preparations = prepared(sources, seen, settings)
     path = work.find(MODEL)
     if path is None:
         model = _fitted(chosen, seen, cell, estimator)
@@ -166,39 +167,47 @@ def _lists(value: Any) -> Any:
     return [_lists(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _surveyed(
-    sources: Sequence[Source],
-    settings: dict[str, Any],
-    cell: int,
-    size: int,
-    work: Work,
-    run: Run,
-) -> tuple[list[Scene], list[Source], list[Seen], list[dict[str, Any]]]:
-    """Look at all scenes, and choose the bands that are used in all of them."""
+def _seen(sources: Sequence[Source], cell: int, size: int, work: Work, run: Run) -> list[Seen]:
+    """What is in the scenes; an earlier run may have looked already."""
     saved = work.get(SURVEY)
+    if saved is not None:
+        return _decode_seen(saved)
+    seen = look(sources, cell, size, run)
+    work.put(SURVEY, _encode_seen(seen))
+    return seen
+
+
+def prepared(
+    sources: Sequence[Source], seen: Sequence[Seen], settings: dict[str, Any]
+) -> tuple[list[Scene], list[Source], list[dict[str, Any]]]:
+    """Choose the bands that are used in all scenes.
+
+    Returns
+    -------
+    pixels : list of Scene
+        A window of each scene, with all that is known of its bands and its place.
+    sources : list of Source
+        The scenes with their bands.
+    preparations : list of dict
+        For the records.
+    """
     pixels = [_first_pixel(source) for source in sources]
-    if saved is None:
-        seen = _look(sources, cell, size, run)
-        work.put(SURVEY, _encode_seen(seen))
-    else:
-        seen = _decode_seen(saved)
-    prepared = [
-        survey.prepare(source, pixel, each, settings)
-        for source, pixel, each in zip(sources, pixels, seen, strict=True)
+    each = [
+        survey.prepare(source, pixel, seen_in, settings)
+        for source, pixel, seen_in in zip(sources, pixels, seen, strict=True)
     ]
-    chosen = _matched([source for source, _ in prepared], pixels)
-    return pixels, chosen, seen, [preparation for _, preparation in prepared]
+    return pixels, _matched([source for source, _ in each], pixels), [done for _, done in each]
 
 
-def _look(sources: Sequence[Source], cell: int, size: int, run: Run) -> list[Seen]:
+def look(sources: Sequence[Source], cell: int, size: int, run: Run) -> list[Seen]:
+    """Survey the scenes, tile by tile."""
     tasks = [(source, tile, cell) for source in sources for tile in divide(source.shape, size)]
     found: dict[int, Seen] = dict(run(survey.survey_tile, tasks, "survey"))
-    first, seen = 0, []
-    for source in sources:
-        n_tiles = sum(1 for _ in divide(source.shape, size))
-        seen.append(survey.merge([found[i] for i in range(first, first + n_tiles)]))
-        first += n_tiles
-    return seen
+    numbers = iter(range(len(tasks)))
+    return [
+        survey.merge([found[next(numbers)] for _ in divide(source.shape, size)])
+        for source in sources
+    ]
 
 
 def _first_pixel(source: Source) -> Scene:
@@ -210,7 +219,7 @@ def _matched(sources: list[Source], pixels: list[Scene]) -> list[Source]:
     first, wavelengths = sources[0], pixels[0].wavelengths
     kept = np.array(first.kept)
     columns = [kept]
-    for source, pixel in zip(sources[1:], pixels[1:], strict=True):
+    for pixel in pixels[1:]:
         numbers = match_bands(pixel, pixels[0].n_bands, wavelengths)[kept]
         columns.append(numbers)
     used = np.logical_and.reduce(
@@ -218,8 +227,8 @@ def _matched(sources: list[Source], pixels: list[Scene]) -> list[Source]:
     )
     if used.sum() < 2:
         raise DataError(
-            f"the scenes have {used.sum()} usable bands in common, and a spectrum needs at least 2; "
-            "cluster them one by one."
+            f"the scenes have {used.sum()} usable bands in common, and a spectrum needs at least "
+            "2; cluster them one by one."
         )
     return [
         replace(source, kept=tuple(numbers[used].tolist()))
@@ -257,7 +266,7 @@ def _read_model(path: str) -> TileModel:
 def encode(found: Labelled) -> bytes:
     """Encode what was found in a tile."""
     file = io.BytesIO()
-    np.savez_compressed(file, **found._asdict())  # type: ignore[arg-type]
+    np.savez_compressed(file, **found._asdict())
     return file.getvalue()
 
 
@@ -268,7 +277,7 @@ def decode(content: bytes) -> Labelled:
 
 
 def _encode_seen(seen: Sequence[Seen]) -> bytes:
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, Any] = {}
     for place, each in enumerate(seen):
         for name, value in each._asdict().items():
             if name == "masked":

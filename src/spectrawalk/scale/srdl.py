@@ -28,9 +28,12 @@ from spectrawalk.io.atomic import cannot_write
 from spectrawalk.parameters import shown
 from spectrawalk.prepare.pixels import Grid, take_pixels
 from spectrawalk.prepare.scaling import check_distinct, normalize_spectra
+from spectrawalk.results.result import Result
+from spectrawalk.results.spectra import ClusterSpectrum
 from spectrawalk.scale.engine import Run, serial
 from spectrawalk.scale.source import Source
 from spectrawalk.scale.tiles import Tile, divide
+from spectrawalk.scene import Scene
 from spectrawalk.srdl.density import MEAN_SAMPLE, ORDERED_ROWS
 from spectrawalk.srdl.neighbors import number_pixels, window_neighbors
 from spectrawalk.srdl.pipeline import GraphSettings, Neighbors
@@ -339,3 +342,61 @@ def _scratch_files(
         except OSError as error:
             raise cannot_write(folder, error) from error
         yield files
+
+
+def srdl_result(model: SRDL, source: Source, pixel: Scene, size: int, run: Run = serial) -> Result:
+    """Result of a fit in tiles: its labels are in memory, and the cube is not.
+
+    Parameters
+    ----------
+    model : SRDL
+        As :func:`fit_srdl` gives it.
+    source : Source
+    pixel : Scene
+        Any window of the scene: what is known about its bands, and its place.
+    size : int
+        Rows and columns of a tile.
+    run : Run
+    """
+    bands = pixel.select_bands(list(source.kept))
+    scene = replace(
+        bands,
+        cube=np.broadcast_to(np.zeros(1, bands.cube.dtype), (*source.shape, bands.n_bands)),
+        mask=model.labels_ >= 0,
+        name=source.name,
+        metadata={},
+    )
+    result = Result.of_fit(scene, model)
+    tiles = list(divide(source.shape, size))
+    labels = [model.labels_[tile.rows, tile.cols] for tile in tiles]
+    k = model.n_clusters_
+
+    def added(means: NDArray[np.float64] | None, stage: str) -> NDArray[np.float64]:
+        tasks = [(source, *each, k, means) for each in zip(tiles, labels, strict=True)]
+        sums = dict(run(_sums_in_tile, tasks, stage))
+        return np.asarray(sum(sums[number] for number in range(len(tiles))))
+
+    sizes = result.sizes[:, np.newaxis]
+    means = added(None, "mean spectra") / sizes
+    deviations = np.sqrt(added(means, "deviations") / sizes)
+    vars(result)["spectra"] = [
+        ClusterSpectrum(*each) for each in zip(means, deviations, strict=True)
+    ]
+    return result
+
+
+def _sums_in_tile(
+    source: Source,
+    tile: Tile,
+    labels: NDArray[np.int32],
+    n_clusters: int,
+    means: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Sum of the spectra of each cluster, or of their squared differences from `means`."""
+    cube = source.read(tile.rows, tile.cols).cube
+    sums = np.zeros((n_clusters, cube.shape[2]))
+    for cluster in np.unique(labels[labels >= 0]):
+        spectra = cube[labels == cluster].astype(np.float64)
+        values = spectra if means is None else np.square(spectra - means[cluster])
+        sums[cluster] = values.sum(axis=0)
+    return sums

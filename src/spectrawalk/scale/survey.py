@@ -43,7 +43,7 @@ class Seen(NamedTuple):
     spectra: NDArray[Any]
     """Shape (spectra, bands)."""
     beside: NDArray[Any]
-    """Spectrum of the pixel to the right or below; that of the pixel itself where this is masked."""
+    """Spectrum of the pixel to the right or below, or of the pixel itself where that is masked."""
     paired: NDArray[np.bool_]
     """Whether there is such a valid pixel, shape (spectra,)."""
 
@@ -185,8 +185,8 @@ def prepare(
     """
     if seen.valid < 2:
         raise DataError(
-            f"scene '{source.name}' has {seen.valid} usable pixels; check that it is the right file "
-            "and variable, and the mask."
+            f"scene '{source.name}' has {seen.valid} usable pixels; check that it is the right "
+            "file and variable, and the mask."
         )
     known = seen.low <= seen.high  # a band may hold NaN in all valid pixels, if it is a bad one
     ends = np.where(known, [seen.low, seen.high], np.nan)[np.newaxis]

@@ -42,9 +42,9 @@ class Work:
         if found is not None and found != written:
             if not restart:
                 raise FileError(
-                    f"'{folder}' holds the unfinished work of a run with {_difference(found, written)}; "
-                    "repeat that run to finish it, choose another folder with -o, or start anew with "
-                    "--overwrite."
+                    f"'{folder}' holds the unfinished work of a run with "
+                    f"{_difference(found, written)}; repeat that run to finish it, choose another "
+                    "folder with -o, or start anew with --overwrite."
                 )
             shutil.rmtree(self.folder)
             found = None
