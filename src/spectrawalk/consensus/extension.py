@@ -18,13 +18,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import KDTree
 
 from spectrawalk.consensus.features import SMOOTHING, Projection, keep_dark
 from spectrawalk.consensus.kmeans import MeansRule
 from spectrawalk.consensus.resolutions import CONSENSUS_RADIUS, BaseClusterings, Rules
 from spectrawalk.consensus.tree import Descent
 from spectrawalk.kernels import extension as kernels
+from spectrawalk.kernels.tree import Tree, nearest
 from spectrawalk.prepare.pixels import Pixels
 from spectrawalk.prepare.scaling import normalize_spectra
 from spectrawalk.srdl.neighbors import number_pixels
@@ -76,7 +76,7 @@ class Extension(NamedTuple):
         return keep_dark(normalize_spectra(raw, "pixel"), raw, self.dark_length)
 
 
-def run_labels(extension: Extension, trees: dict[str, KDTree], pixels: Pixels) -> NDArray[np.uint8]:
+def run_labels(extension: Extension, trees: dict[str, Tree], pixels: Pixels) -> NDArray[np.uint8]:
     """Label in each run, shape (runs, n).
 
     Parameters
@@ -96,7 +96,8 @@ def run_labels(extension: Extension, trees: dict[str, KDTree], pixels: Pixels) -
         points = _features(name, projection, spectra, mask)
         runs = np.flatnonzero(srdl & (features == name))
         k = min(NEAREST, len(extension.points[name]))
-        near = trees[name].query(points, k=np.arange(1, k + 1))[1].astype(np.int64)
+        near = np.empty((len(points), k), dtype=np.int64)
+        nearest(trees[name], points, near)
         voted = np.empty((len(runs), len(spectra)), dtype=np.uint8)
         radius = CONSENSUS_RADIUS[name]
         kernels.vote_around(extension.labels[name], near, number, radius, voted)

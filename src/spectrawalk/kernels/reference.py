@@ -176,3 +176,73 @@ def two_stage_labels(
             else:
                 image[row, col] = spectral if agreed is None else agreed
     return np.array([label_of(rank) for rank in range(n)])
+
+
+def nearest(points: Array, queries: Array, k: int) -> Array:
+    """Nearest points of each query, nearest first, ties by index."""
+    return np.array(
+        [np.argsort(squared_distances(query, points), kind="stable")[:k] for query in queries]
+    )
+
+
+def mean_around(image: Array, mask: Array, radius: int) -> Array:
+    """Mean of the valid pixels in the square around each valid pixel."""
+    means = np.zeros_like(image)
+    for row, col in np.argwhere(mask):
+        square = _square(row, col, radius)
+        means[row, col] = image[square][mask[square]].mean(axis=0)
+    return means
+
+
+def random_field(scores: Array, number: Array, strength: float, iterations: int) -> Array:
+    """Labels of a Markov random field with fixed means, after some iterations."""
+    memberships = np.eye(scores.shape[1])[scores.argmax(axis=1)]
+    places = np.argwhere(number >= 0)
+    total = scores
+    for _ in range(iterations):
+        around = np.zeros_like(scores)
+        for pixel, place in enumerate(places):
+            for other, other_place in enumerate(places):
+                if max(abs(place - other_place)) == 1:
+                    around[pixel] += memberships[other] / np.linalg.norm(place - other_place)
+        total = scores + strength * around
+        memberships = np.exp(total) / np.exp(total).sum(axis=1, keepdims=True)
+    return np.asarray(total.argmax(axis=1))
+
+
+def vote_around(labels: Array, near: Array, number: Array, radius: int) -> Array:
+    """Most frequent label among the nearest pixels of the fit of all pixels in a square."""
+    voted = np.zeros((len(labels), len(near)), dtype=int)
+    for row, col in np.argwhere(number >= 0):
+        square = number[_square(row, col, radius)]
+        pixel, inside = number[row, col], square[square >= 0]
+        for run, of_fit in enumerate(labels):
+            counts = np.bincount(of_fit[near[inside]].ravel(), minlength=of_fit.max() + 1)
+            own = of_fit[near[pixel, 0]]
+            voted[run, pixel] = own if counts[own] == counts.max() else counts.argmax()
+    return voted
+
+
+def descend(labels: Array, first: Array, parent: Array, towards: Array) -> Array:
+    """Leaf of the tree of each pixel, from its labels in all runs, shape (n, runs)."""
+    leaf = np.zeros(len(labels), dtype=int)
+    for split in range(1, len(parent)):
+        favour = towards[split][labels + first[:-1]].sum(axis=1)
+        leaf[(leaf == parent[split]) & (favour > 0)] = split
+    return leaf
+
+
+def best_margin(labels: Array, first: Array, overlaps: Array, shown: Array) -> Array:
+    """Overlap of each pixel with its own cluster, less that with the next one; 0 to 1."""
+    scores = overlaps[labels + first[:-1]].sum(axis=1, dtype=float)
+    own = scores[np.arange(len(shown)), shown]
+    scores[np.arange(len(shown)), shown] = 0.0
+    return np.clip(own - scores.max(axis=1), 0.0, 1.0)
+
+
+def _square(row: int, col: int, radius: int) -> tuple[slice, slice]:
+    """Rows and columns of the square around a pixel."""
+    return (
+        slice(max(0, row - radius), row + radius + 1),
+        slice(max(0, col - radius), col + radius + 1),
+    )

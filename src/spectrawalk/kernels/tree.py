@@ -286,3 +286,77 @@ def farthest(points: NDArray[np.float64], point: NDArray[np.float64]) -> float:
     for d in range(len(point)):
         total += np.square(points[:, d] - point[d])
     return float(total.max())
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def nearest(tree: Tree, points: NDArray[np.float64], index: NDArray[np.int64]) -> None:
+    """Find the nearest points of the tree, nearest first, ties by rank.
+
+    Parameters
+    ----------
+    points : (n, m)
+        Where to search. Rows that follow each other should be near each other: what was found for
+        one bounds the search for the next.
+    index : (n, k)
+        Filled in with ranks; k is at most the number of points of the tree.
+    """
+    n, m = points.shape
+    k = index.shape[1]
+    place_of = np.empty(len(tree.rank), np.int64)
+    for place in range(len(tree.rank)):
+        place_of[tree.rank[place]] = place
+    nodes, bounds = np.empty(DEPTH, np.int64), np.empty(DEPTH)
+    found, d2 = np.empty(k, np.int64), np.empty(k)
+    for i in range(n):
+        point = points[i]
+        limit = np.inf
+        if i > 0:
+            limit = 0.0
+            for j in range(k):
+                total = 0.0
+                for d in range(m):
+                    difference = point[d] - tree.points[place_of[index[i - 1, j]], d]
+                    total += difference * difference
+                limit = max(limit, total)
+        count = 0
+        nodes[0], bounds[0] = 0, 0.0
+        waiting = 1
+        while waiting > 0:
+            waiting -= 1
+            node = nodes[waiting]
+            if bounds[waiting] > limit:
+                continue
+            left = tree.child[node]
+            if left >= 0:
+                left_bound = box_distance(tree, left, point)
+                right_bound = box_distance(tree, left + 1, point)
+                nearer = 0 if left_bound <= right_bound else 1
+                farther_bound = max(left_bound, right_bound)
+                if farther_bound <= limit:
+                    nodes[waiting], bounds[waiting] = left + 1 - nearer, farther_bound
+                    waiting += 1
+                nodes[waiting], bounds[waiting] = left + nearer, min(left_bound, right_bound)
+                waiting += 1
+                continue
+            for place in range(tree.start[node], tree.stop[node]):
+                total = 0.0
+                for d in range(m):
+                    difference = point[d] - tree.points[place, d]
+                    total += difference * difference
+                if total > limit:
+                    continue
+                rank = tree.rank[place]
+                if count == k and total == d2[k - 1] and rank > found[k - 1]:
+                    continue
+                at = min(count, k - 1)
+                while at > 0 and (
+                    d2[at - 1] > total or (d2[at - 1] == total and found[at - 1] > rank)
+                ):
+                    d2[at], found[at] = d2[at - 1], found[at - 1]
+                    at -= 1
+                d2[at], found[at] = total, rank
+                count = min(count + 1, k)
+                if count == k:
+                    limit = d2[k - 1]
+        for j in range(k):
+            index[i, j] = found[j]

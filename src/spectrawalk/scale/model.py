@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import KDTree
 from sklearn.base import clone
 
 from spectrawalk.consensus.confidence import Overlaps
@@ -27,6 +26,7 @@ from spectrawalk.consensus.tree import ClusterTree, Descent
 from spectrawalk.errors import FileError
 from spectrawalk.estimators.spectrawalk import SpectraWalk
 from spectrawalk.kernels.extension import best_margin
+from spectrawalk.kernels.tree import Tree, build_tree
 from spectrawalk.parameters import is_auto
 from spectrawalk.prepare.pixels import Grid, Pixels
 from spectrawalk.scale.source import Source
@@ -138,8 +138,8 @@ class TileModel:
         return supported_levels(self.tree)
 
     @cached_property
-    def _nearest(self) -> dict[str, KDTree]:
-        return {name: KDTree(points) for name, points in self.extension.points.items()}
+    def _trees(self) -> dict[str, Tree]:
+        return {name: build_tree(points) for name, points in self.extension.points.items()}
 
     def label(self, source: Source, tile: Tile) -> Labelled:
         """Label the pixels of a tile, which are read with a margin around them."""
@@ -151,7 +151,7 @@ class TileModel:
             raw = scene.cube[scene.mask].astype(np.float64)
             with one_thread():
                 pixels = Pixels(self.extension.scaled(raw), Grid(scene.mask))
-                labels = run_labels(self.extension, self._nearest, pixels)
+                labels = run_labels(self.extension, self._trees, pixels)
                 leaf = leaves(self.extension, labels)
                 shown = self.tree.ancestors(self.n_clusters)[leaf].astype(np.uint8)
                 margin = np.empty(len(leaf))
