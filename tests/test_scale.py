@@ -18,23 +18,10 @@ from spectrawalk.scale import draw, survey
 from spectrawalk.scale.draw import draw_windows, mosaic
 from spectrawalk.scale.model import TileModel
 from spectrawalk.scale.run import cluster_in_tiles, found_in, look, prepared
-from spectrawalk.scale.source import Source, whole_shape
+from spectrawalk.scale.source import open_source
+from spectrawalk.scale.survey import PREPARATION
 from spectrawalk.scale.tiles import divide
 from spectrawalk.scale.work import Work
-
-SETTINGS = {
-    "band_ranges": None,
-    "drop_bad_bands": True,
-    "drop_water_bands": True,
-    "drop_constant_bands": True,
-    "overlap": "vnir",
-    "mask_saturated": True,
-    "saturation": None,
-}
-
-
-def source_of(path):
-    return Source(str(path), whole_shape(str(path))[0])
 
 
 def labels_of(run, place=0):
@@ -56,8 +43,8 @@ def agreement(one, other):
 
 def cluster(paths, folder, k, size=64, **how):
     folder.mkdir(exist_ok=True)
-    sources = [source_of(path) for path in paths]
-    return cluster_in_tiles(sources, SpectraWalk(k), folder, SETTINGS, size=size, **how)
+    sources = [open_source(path) for path in paths]
+    return cluster_in_tiles(sources, SpectraWalk(k), folder, size=size, **how)
 
 
 @pytest.fixture(scope="module")
@@ -103,9 +90,9 @@ def few(monkeypatch):
 @pytest.mark.parametrize("size", [16, 45, 200])
 def test_a_scene_is_prepared_as_in_memory(awkward, size):
     whole, expected = prepare_scene(read_scene(awkward))
-    source = source_of(awkward)
+    source = open_source(awkward)
     (seen,) = look([source], 1, size, run=_serial)
-    (_,), (chosen,), (found,) = prepared([source], [seen], SETTINGS)
+    (_,), (chosen,), (found,) = prepared([source], [seen], PREPARATION)
     assert chosen.kept == expected.kept_bands
     told = [(step["name"], step["dropped_bands"]) for step in found["steps"]]
     assert [each for each in told if each[1]] == [
@@ -124,7 +111,7 @@ def _serial(function, tasks, stage):
 
 
 def test_a_survey_is_the_same_for_all_tiles(awkward):
-    source = source_of(awkward)
+    source = open_source(awkward)
     first, *others = (look([source], 3, size, run=_serial)[0] for size in (16, 45, 200))
     for other in others:
         for name, value in first._asdict().items():
@@ -133,15 +120,15 @@ def test_a_survey_is_the_same_for_all_tiles(awkward):
 
 def test_the_detail_of_a_survey_is_that_of_the_image(fields):
     path, made = fields
-    source = source_of(path)
+    source = open_source(path)
     (seen,) = look([source], 1, 64, run=_serial)
-    _, (chosen,), _ = prepared([source], [seen], SETTINGS | {"drop_water_bands": False})
+    _, (chosen,), _ = prepared([source], [seen], PREPARATION | {"drop_water_bands": False})
     expected = measured_detail(made.cube.reshape(-1, 25).astype(float), made.mask)
     assert survey.detail([chosen], [seen]) == pytest.approx(expected, rel=0.1)
 
 
 def test_a_published_scene_is_read_by_window():
-    scene, source = load_scene("indian-pines-subset"), source_of("indian-pines-subset")
+    scene, source = load_scene("indian-pines-subset"), open_source("indian-pines-subset")
     part = replace(source, kept=(3, 5), counting=(3, 5)).read(slice(2, 5), slice(1, 9))
     assert (part.cube == scene.cube[2:5, 1:9][:, :, [3, 5]]).all()
 
@@ -219,9 +206,9 @@ def test_a_cover_in_one_small_place_is_found(tmp_path, monkeypatch):
 
 def test_windows_are_drawn_all_over_and_without_a_mask_only(fields, few):
     path, _ = fields
-    source = source_of(path)
+    source = open_source(path)
     (seen,) = look([source], 1, 64, run=_serial)
-    _, chosen, _ = prepared([source], [seen], SETTINGS)
+    _, chosen, _ = prepared([source], [seen], PREPARATION)
     windows = draw_windows(chosen, [seen], 1, 0)
     assert len(windows) == len(set(windows))
     assert {window.tile.top for window in windows} >= {0, 192}

@@ -15,7 +15,7 @@ from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest, given_options, is_given
-from spectrawalk.cli.tiles import SIZE, TiledRequest, too_large
+from spectrawalk.cli.tiles import TiledRequest, too_large
 from spectrawalk.errors import ParameterError
 from spectrawalk.report.file_names import MODEL, OVERVIEW, RECORD, REPORT, RESULTS
 
@@ -280,6 +280,8 @@ def _in_tiles(
             f"{'several scenes are' if len(sources) > 1 else '--tiles is'} not for {run.method}; "
             "leave --method out."
         )
+    from spectrawalk.scale.tiles import SIZE
+
     requests = tuple(dataclasses.replace(run.request, source=source) for source in sources)
     size = SIZE if tiles in (None, "auto") else int(tiles)
     return TiledRequest(

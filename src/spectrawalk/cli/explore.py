@@ -151,6 +151,12 @@ def _open_results(results: Path, folder: Path | None, *, quiet: bool) -> Opened:
     from spectrawalk.explore.session import SESSION
 
     run = Run.from_record(results / RECORD, None)
+    if (run.earlier or {}).get("tiles"):
+        raise FileError(
+            f"'{results}' holds the results of a run in tiles, and the explorer needs a scene that "
+            "fits into memory; explore a part of the scene: `spectrawalk explore SCENE --crop "
+            "ROW0:ROW1,COL0:COL1`, or open labels.tif in QGIS."
+        )
     with watch("reading", quiet=quiet):
         scene, inputs = run.load()
     model = _kept_model(results, run)

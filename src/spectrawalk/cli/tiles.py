@@ -27,9 +27,6 @@ _SETTINGS = (
     "band_ranges", "drop_bad_bands", "drop_water_bands", "drop_constant_bands", "overlap",
     "mask_saturated", "saturation",
 )  # fmt: skip
-SIZE = 256
-"""Side of a tile in pixels, unless another one is asked for."""
-
 RECORD_NAME = "run.json"
 
 _MASK = ".spectrawalk-mask-{}.npy"
@@ -111,6 +108,7 @@ class TiledRequest:
                 stack.enter_context(output_folder(folder, (), overwrite=True))
             for each in folders:
                 stack.enter_context(output_folder(each, RESULTS, overwrite=overwrite))
+            stack.callback(_remove_masks, folder, len(folders))
             clock = stack.enter_context(watch(self.method, quiet=quiet))
             sources, bands, item = self._sources(folder)
             forecast, n_workers = self._forecast(sources, bands, item)
@@ -125,8 +123,6 @@ class TiledRequest:
                         sources, folders, extras, run, started, clock, console, overwrite
                     )
             clock.stop()
-            for number in range(len(sources)):
-                (folder / _MASK.format(number)).unlink(missing_ok=True)
         for (result, written), where in zip(told, folders, strict=True):
             self._tell(where, result, written, clock, quiet=quiet, as_json=as_json)
 
@@ -158,7 +154,7 @@ class TiledRequest:
         for request, scene, where in zip(self.requests, found.scenes, folders, strict=True):
             in_scene, result = found_in(found, scene)
             record = self._record(request, result, scene.seen, scene.preparation, started, clock)
-            written = write_tiled(where, in_scene, result, scene.blocks, record, extras)
+            written = write_tiled(where, in_scene, result, scene.map_blocks, record, extras)
             told.append((result, written))
         work.remove()
         return told
@@ -512,6 +508,11 @@ def _keep_mask(folder: Path, number: int, mask: Any, source: Source) -> str:
     with atomic_path(path) as temporary:
         np.save(temporary, mask[top : top + rows, left : left + cols])
     return str(path)
+
+
+def _remove_masks(folder: Path, count: int) -> None:
+    for number in range(count):
+        (folder / _MASK.format(number)).unlink(missing_ok=True)
 
 
 def _check_memory(forecast: Forecast) -> None:

@@ -21,7 +21,6 @@ from spectrawalk.results.cluster_map import ClusterMap, pixel_areas
 from spectrawalk.results.result import Result, Thinned
 from spectrawalk.results.spectra import ClusterSpectrum
 from spectrawalk.scale.model import Labelled
-from spectrawalk.scale.tiles import Tile
 from spectrawalk.scene import Scene, Transform
 
 FORMAT = 1
@@ -34,15 +33,17 @@ class Found:
 
     Attributes
     ----------
-    shape : (int, int)
+    image_shape : (int, int)
         Rows and columns of the scene.
+    shape : (int, int)
+        Rows and columns of its map: the same, unless the scene is in the geometry of the sensor.
     crs, transform
-        Its place on the map; see :class:`~spectrawalk.Scene`.
+        Place of the map; see :class:`~spectrawalk.Scene`.
     parent, height : ndarray of shape (leaves,)
         The tree.
     detail, measured_detail : float
-    counts : ndarray of int, shape (leaves,)
-        Pixels of each leaf.
+    counts, map_counts : ndarray of int, shape (leaves,)
+        Pixels of each leaf in the scene, and on its map.
     sums, scatter : ndarray of shape (leaves, bands)
         Sum of the spectra of each leaf, and sum of the squared differences from their mean.
     areas : ndarray of shape (leaves,) or None
@@ -55,6 +56,7 @@ class Found:
         Side of a cell in pixels.
     """
 
+    image_shape: tuple[int, int]
     shape: tuple[int, int]
     crs: str | None
     transform: Transform | None
@@ -63,6 +65,7 @@ class Found:
     detail: float
     measured_detail: float
     counts: NDArray[np.int64]
+    map_counts: NDArray[np.int64]
     sums: NDArray[np.float64]
     scatter: NDArray[np.float64]
     areas: NDArray[np.float64] | None
@@ -95,13 +98,16 @@ class Found:
         cluster = self.tree.ancestors(n_clusters)
         model = self._model(n_clusters, confidence)
         labels = np.where(self.thin_leaf >= 0, cluster[self.thin_leaf], -1)
-        image = Thinned(self.shape, int(self.counts.sum()), self.cell)
+        image = Thinned(self.image_shape, int(self.counts.sum()), self.cell)
         result = Result(self.thin, labels, n_clusters, model, thinned=image)
-        counts = np.bincount(cluster, self.counts, minlength=n_clusters).astype(np.int64)
+        sizes, counts = (
+            np.bincount(cluster, each, minlength=n_clusters).astype(np.int64)
+            for each in (self.counts, self.map_counts)
+        )
         shown = ClusterMap(labels, n_clusters, self.crs, self.transform)
         areas = None if self.areas is None else np.bincount(cluster, self.areas, n_clusters)
         _know(shown, counts=counts, areas=areas)
-        _know(result, sizes=counts, map=shown, spectra=self.spectra(n_clusters))
+        _know(result, sizes=sizes, map=shown, spectra=self.spectra(n_clusters))
         if mean_confidence is not None:
             _know(result, mean_certainty=mean_confidence)
         return result
@@ -158,12 +164,14 @@ class Found:
         file = io.BytesIO()
         arrays: dict[str, Any] = dict(  # noqa: C408 -- names, as they are read
             format=FORMAT,
+            image_shape=self.image_shape,
             shape=self.shape,
             parent=self.parent,
             height=self.height,
             detail=self.detail,
             measured_detail=self.measured_detail,
             counts=self.counts,
+            map_counts=self.map_counts,
             sums=self.sums,
             scatter=self.scatter,
             cube=thin.cube,
@@ -196,9 +204,9 @@ class Found:
                 crs=crs,
                 transform=_numbers(arrays.get("thin_transform")),
             )
-            rows, cols = arrays["shape"].tolist()
             return cls(
-                (rows, cols),
+                _numbers(arrays["image_shape"]),
+                _numbers(arrays["shape"]),
                 crs,
                 _numbers(arrays.get("transform")),
                 arrays["parent"],
@@ -206,6 +214,7 @@ class Found:
                 float(arrays["detail"]),
                 float(arrays["measured_detail"]),
                 arrays["counts"],
+                arrays["map_counts"],
                 arrays["sums"],
                 arrays["scatter"],
                 arrays.get("areas"),
@@ -221,40 +230,52 @@ class Found:
 
 
 class Tally:
-    """Adds up, over all tiles, what is known of each leaf.
+    """Adds up, over all tiles, what is known of each leaf in the scene."""
 
-    Sums over tiles are made in the order of the tiles, whatever the order in which they ended.
-    """
+    def __init__(self, leaves: int) -> None:
+        self.counts = np.zeros(leaves, np.int64)
+        self.percents = np.zeros(leaves, np.int64)
+        self.sums: Any = 0.0
+        self.squares: Any = 0.0
+
+    def add(self, found: Labelled) -> None:
+        """Add a tile. Sums depend on the order of the tiles in their last digits."""
+        known = found.codes > 0
+        codes = found.codes[known].astype(np.intp) - 1
+        self.counts += np.bincount(codes, minlength=len(self.counts))
+        percents = found.confidence[known].astype(np.int64)
+        self.percents += np.bincount(codes, percents, minlength=len(self.counts)).astype(np.int64)
+        self.sums = self.sums + found.sums
+        self.squares = self.squares + found.squares
+
+    def scatter(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Squared differences from the mean of each leaf; `means` are what squares refer to."""
+        counts = self.counts[:, np.newaxis]
+        away = self.sums / np.maximum(counts, 1) - means
+        return np.asarray(np.maximum(self.squares - counts * np.square(away), 0.0))
+
+
+class MapTally:
+    """Adds up the pixels and areas of each leaf on the map."""
 
     def __init__(
         self, shape: tuple[int, int], crs: str | None, transform: Any, leaves: int
     ) -> None:
         self._area_of_row = pixel_areas(shape[0], crs, transform)
+        varies = self._area_of_row is not None and bool(np.ptp(self._area_of_row) > 0)
         self.counts = np.zeros(leaves, np.int64)
-        self.percents = np.zeros(leaves, np.int64)
-        self._by_row = np.zeros((shape[0], leaves), np.int64) if self._varies else None
-        self.sums: Any = 0.0
-        self.squares: Any = 0.0
+        self._by_row = np.zeros((shape[0], leaves), np.int64) if varies else None
 
-    @property
-    def _varies(self) -> bool:
-        """Whether rows have different areas, as in degrees."""
-        areas = self._area_of_row
-        return areas is not None and bool(np.ptp(areas) > 0)
-
-    def add(self, tile: Tile, found: Labelled) -> None:
-        """Add a tile."""
+    def add(self, top: int, codes: NDArray[np.uint8]) -> None:
+        """Add a block of the map, whose first row is `top`."""
         leaves = len(self.counts)
-        known = found.codes > 0
-        codes = found.codes[known].astype(np.intp) - 1
-        self.counts += np.bincount(codes, minlength=leaves)
-        percents = found.confidence[known].astype(np.int64)
-        self.percents += np.bincount(codes, percents, minlength=leaves).astype(np.int64)
-        if self._by_row is not None:
-            rows = np.broadcast_to(np.arange(tile.top, tile.bottom)[:, None], known.shape)[known]
-            np.add.at(self._by_row, (rows, codes), 1)
-        self.sums = self.sums + found.sums
-        self.squares = self.squares + found.squares
+        if self._by_row is None:
+            self.counts += np.bincount(codes.ravel(), minlength=leaves + 1)[1:]
+            return
+        for row, line in enumerate(codes, start=top):
+            found = np.bincount(line, minlength=leaves + 1)[1:]
+            self._by_row[row] += found
+            self.counts += found
 
     @property
     def areas(self) -> NDArray[np.float64] | None:
@@ -264,12 +285,6 @@ class Tally:
         if self._by_row is None:
             return np.asarray(self.counts * self._area_of_row[0])
         return np.asarray(self._area_of_row @ self._by_row)
-
-    def scatter(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Squared differences from the mean of each leaf; `means` are what squares refer to."""
-        counts = self.counts[:, np.newaxis]
-        away = self.sums / np.maximum(counts, 1) - means
-        return np.asarray(np.maximum(self.squares - counts * np.square(away), 0.0))
 
 
 def cut_blocks(leaves: Path, cluster: NDArray[np.int32]) -> Iterator[tuple[int, int, NDArray[Any]]]:

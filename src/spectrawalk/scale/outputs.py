@@ -31,8 +31,7 @@ from spectrawalk.report.file_names import (
 )
 from spectrawalk.results.result import Result
 from spectrawalk.scale.found import Found, cut_blocks
-from spectrawalk.scale.model import NO_CONFIDENCE, Labelled
-from spectrawalk.scale.tiles import Tile
+from spectrawalk.scale.model import NO_CONFIDENCE
 
 Blocks = Iterator[tuple[int, int, NDArray[Any]]]
 
@@ -41,7 +40,7 @@ def write_tiled(
     folder: Path,
     found: Found,
     result: Result,
-    tiles: Callable[[], Iterator[tuple[Tile, Labelled]]],
+    blocks: Callable[[str, int], Blocks],
     record: Mapping[str, Any],
     extras: Sequence[str] = (OVERVIEW, REPORT),
 ) -> tuple[list[tuple[Path, str]], list[str]]:
@@ -53,8 +52,9 @@ def write_tiled(
     found : Found
     result : Result
         As ``found.result`` gives it.
-    tiles : callable
-        Gives the tiles and what was found in each, anew at each call.
+    blocks : callable
+        Gives the blocks of the map of "codes" or "confidence", anew at each call; see
+        :meth:`~spectrawalk.scale.run.SceneInTiles.map_blocks`.
     record : mapping
         The record of the run; its outcome and the checksums of the files are added.
     extras : sequence of str
@@ -68,15 +68,10 @@ def write_tiled(
     """
 
     def confidences() -> Blocks:
-        for tile, labelled in tiles():
-            percents = labelled.confidence
+        for top, left, percents in blocks("confidence", NO_CONFIDENCE):
             values = percents.astype(np.float32) / np.float32(100)
             values[percents == NO_CONFIDENCE] = np.nan
-            yield tile.top, tile.left, values
-
-    def leaves() -> Blocks:
-        for tile, labelled in tiles():
-            yield tile.top, tile.left, labelled.codes
+            yield top, left, values
 
     place: dict[str, Any] = {"crs": found.crs, "transform": found.transform}
     with atomic_set(folder, remove=RESULTS) as file:
@@ -85,7 +80,7 @@ def write_tiled(
         table.write_bytes(found.to_bytes())
         staged = {LEAF_TABLE: table, LEAVES: file(LEAVES)}
         write_cog(
-            staged[LEAVES], leaves(), found.shape, np.uint8,
+            staged[LEAVES], blocks("codes", 0), found.shape, np.uint8,
             nodata=0, name="leaf", called=folder / LEAVES, **place,
         )  # fmt: skip
         staged[CONFIDENCE] = file(CONFIDENCE)

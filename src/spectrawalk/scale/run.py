@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +19,20 @@ from numpy.typing import NDArray
 from spectrawalk import __version__
 from spectrawalk.errors import DataError, FileError
 from spectrawalk.estimators.spectrawalk import SpectraWalk
+from spectrawalk.io.run_record import sha256_of
 from spectrawalk.prepare.band_matching import match_bands
 from spectrawalk.progress import report
 from spectrawalk.results.result import Result
 from spectrawalk.scale import survey
 from spectrawalk.scale.draw import draw_windows, mosaic
 from spectrawalk.scale.engine import Run, serial
-from spectrawalk.scale.found import Found, Tally
+from spectrawalk.scale.found import Found, MapTally, Tally
 from spectrawalk.scale.model import Labelled, TileModel
-from spectrawalk.scale.source import Source
+from spectrawalk.scale.source import Source, lookup_of
 from spectrawalk.scale.survey import Seen
-from spectrawalk.scale.tiles import Tile, divide
+from spectrawalk.scale.tiles import SIZE, Tile, divide
 from spectrawalk.scale.work import Work
-from spectrawalk.scene import Scene
+from spectrawalk.scene import Orthorectification, Scene, Transform
 
 MODEL = "model"
 SURVEY = "survey"
@@ -55,6 +56,33 @@ class SceneInTiles:
         for tile in self.tiles:
             yield tile, decode(self.parts[tile].read_bytes())
 
+    @cached_property
+    def lookup(self) -> Orthorectification | None:
+        """How the scene is laid out on its map, if it is in the geometry of the sensor."""
+        return lookup_of(self.source, self.pixel)
+
+    @property
+    def place(self) -> tuple[tuple[int, int], str | None, Transform | None]:
+        """Shape of the map, its coordinate system and its transform."""
+        if self.lookup is None:
+            return self.source.shape, self.pixel.crs, self.pixel.transform
+        rows, cols = self.lookup.rows.shape
+        return (rows, cols), self.lookup.crs, self.lookup.transform
+
+    def map_blocks(self, name: str, fill: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Yield first row, first column and values of the blocks of a map.
+
+        A scene in the geometry of the sensor has one block: it is one flight line or granule.
+        """
+        if self.lookup is None:
+            for tile, found in self.blocks():
+                yield tile.top, tile.left, getattr(found, name)
+            return
+        image = np.full(self.source.shape, fill, np.uint8)
+        for tile, found in self.blocks():
+            image[tile.rows, tile.cols] = getattr(found, name)
+        yield 0, 0, self.lookup.apply(image, fill)
+
 
 @dataclass(frozen=True, eq=False)
 class TiledRun:
@@ -73,9 +101,9 @@ def cluster_in_tiles(
     sources: Sequence[Source],
     estimator: SpectraWalk,
     folder: Path,
-    settings: dict[str, Any],
+    settings: dict[str, Any] | None = None,
     *,
-    size: int,
+    size: int = SIZE,
     run: Run = serial,
     restart: bool = False,
 ) -> tuple[TiledRun, Work]:
@@ -89,9 +117,8 @@ def cluster_in_tiles(
         Its parameters.
     folder : Path
         Folder of the results, for finished parts; all workers must see it under this name.
-    settings : dict
-        How bands are chosen: those keywords of :func:`spectrawalk.prepare.bands.prepare_scene` that
-        are about bands and saturation.
+    settings : dict, optional
+        How bands are chosen; by default :data:`~spectrawalk.scale.survey.PREPARATION`.
     size : int
         Side of a tile. It changes the memory and the time, and no label.
     run : Run
@@ -104,7 +131,23 @@ def cluster_in_tiles(
     found : TiledRun
     work : Work
         To be removed when the results are written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from spectrawalk.datasets import make_scene
+    >>> from spectrawalk.scale.source import open_source
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> np.save(folder / "field.npy", make_scene((24, 40), n_classes=3, random_state=1).cube)
+    >>> source = open_source(folder / "field.npy")
+    >>> run, work = cluster_in_tiles([source], SpectraWalk(3), folder, size=16)
+    >>> found, result = found_in(run, run.scenes[0])
+    >>> len(run.scenes[0].tiles), int(result.sizes.sum())
+    (6, 960)
+    >>> work.remove()
     """
+    settings = survey.PREPARATION if settings is None else settings
     plan = _plan(sources, estimator, settings)
     work = Work(folder, plan, restart=restart)
     cell = survey.cell_size(sources)
@@ -149,13 +192,14 @@ def _plan(
 
 
 def _state_of(source: Source) -> dict[str, Any]:
-    """Size and time of a file, by which a change is seen."""
+    """Size and time of a file, by which a change is seen; and the content of its mask."""
+    mask = {} if source.mask_file is None else {"mask": sha256_of(source.mask_file)}
     if not source.is_file:
-        return {}
+        return mask
     path = Path(source.path)
     files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
     stats = [file.stat() for file in files]
-    return {
+    return mask | {
         "bytes": sum(each.st_size for each in stats),
         "modified": max((each.st_mtime_ns for each in stats), default=0),
     }
@@ -303,49 +347,44 @@ def _decode_seen(content: bytes) -> list[Seen]:
 
 def found_in(run: TiledRun, scene: SceneInTiles) -> tuple[Found, Result]:
     """Add up what was found in a scene, and show it at the number of clusters of the model."""
-    source, model, parameters = scene.source, run.model, run.parameters
-    place = place_of(scene)
-    tally = Tally(source.shape, *place, model.n_leaves)
+    source, model = scene.source, run.model
+    tally, on_map = Tally(model.n_leaves), MapTally(*scene.place, model.n_leaves)
     thin, where = _thinned(run, scene)
     thin_leaf = np.full(thin.shape, -1, np.int32)
     thin_confidence = np.full(thin.shape, np.nan, np.float32)
     rows, cols = scene.seen.places[where].T
     for done, (tile, labelled) in enumerate(scene.blocks()):
-        tally.add(tile, labelled)
+        tally.add(labelled)
         here = (rows >= tile.top) & (rows < tile.bottom) & (cols >= tile.left) & (cols < tile.right)
         in_tile = rows[here] - tile.top, cols[here] - tile.left
         cells = rows[here] // run.cell, cols[here] // run.cell
         thin_leaf[cells] = labelled.codes[in_tile].astype(np.int32) - 1
         thin_confidence[cells] = labelled.confidence[in_tile] / np.float32(100)
         report("adding up", done + 1, len(scene.tiles))
-    thin = replace(thin, mask=thin_leaf >= 0)
+    for top, _, codes in scene.map_blocks("codes", 0):
+        on_map.add(top, codes)
     found = Found(
         source.shape,
-        *place,
+        *scene.place,
         model.parent,
         model.height,
         model.detail,
         model.measured_detail,
         tally.counts,
+        on_map.counts,
         tally.sums,
         tally.scatter(model.means),
-        tally.areas,
-        thin,
+        on_map.areas,
+        replace(thin, mask=thin_leaf >= 0),
         thin_leaf,
         run.cell,
-        parameters,
+        run.parameters,
     )
     cluster, k = found.tree.ancestors(model.n_clusters), model.n_clusters
     pixels = np.bincount(cluster, tally.counts, minlength=k)
     percents = np.bincount(cluster, tally.percents, minlength=k)
-    mean = percents / 100 / np.maximum(pixels, 1)
-    thin_confidence[~thin.mask] = np.nan
-    return found, found.result(k, thin_confidence, mean)
-
-
-def place_of(scene: SceneInTiles) -> tuple[str | None, Any]:
-    """Coordinate system and transform of the part that was clustered."""
-    return scene.pixel.crs, scene.pixel.transform
+    thin_confidence[thin_leaf < 0] = np.nan
+    return found, found.result(k, thin_confidence, percents / 100 / np.maximum(pixels, 1))
 
 
 def _thinned(run: TiledRun, scene: SceneInTiles) -> tuple[Scene, NDArray[np.bool_]]:
@@ -359,10 +398,6 @@ def _thinned(run: TiledRun, scene: SceneInTiles) -> tuple[Scene, NDArray[np.bool
     mask = np.zeros(shape, dtype=bool)
     rows, cols = seen.places[usable].T // run.cell
     cube[rows, cols], mask[rows, cols] = spectra[usable], True
-    crs, transform = place_of(scene)
-    if transform is not None:
-        a, b, c, d, e, f = transform
-        transform = (a * run.cell, b * run.cell, c, d * run.cell, e * run.cell, f)
     bands = pixel.select_bands(kept)
     thin = Scene(
         cube,
@@ -372,8 +407,6 @@ def _thinned(run: TiledRun, scene: SceneInTiles) -> tuple[Scene, NDArray[np.bool
         fwhm=bands.fwhm,
         band_names=bands.band_names,
         band_numbers=bands.band_numbers,
-        crs=crs,
-        transform=transform,
         metadata={"preparation": scene.preparation, **seen.masked},
     )
     return thin, usable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 
 from spectrawalk.datasets import load_scene
 from spectrawalk.errors import SceneWarning
-from spectrawalk.io.reading import read_window
-from spectrawalk.scene import Scene
+from spectrawalk.io.reading import read_scene, read_window
+from spectrawalk.scene import Orthorectification, Scene
 from spectrawalk.scene.usability import empty_bands, equals, unusable_pixels
 
 
@@ -119,6 +120,48 @@ class Source:
             return np.zeros(cube.shape[:-1], dtype=bool)
         reached = cube >= self.full if self.at_least else equals(cube, self.full)
         return np.asarray(reached.any(axis=-1))
+
+
+def open_source(
+    path: str | os.PathLike[str],
+    *,
+    variable: str | None = None,
+    nodata: float | None = None,
+    bands_first: bool = False,
+) -> Source:
+    """Open a scene that is read by window; parameters as for :func:`spectrawalk.read_scene`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> path = tempfile.mkdtemp() + "/field.npy"
+    >>> np.save(path, np.ones((40, 50, 30), dtype=np.uint16))
+    >>> open_source(path).shape
+    (40, 50)
+    """
+    name = os.fspath(path)
+    name = os.path.abspath(name) if Path(name).exists() else name
+    shape, _ = whole_shape(name, variable=variable, nodata=nodata, bands_first=bands_first)
+    return Source(name, shape, (0, 0), variable, nodata, bands_first)
+
+
+def lookup_of(source: Source, pixel: Scene) -> Orthorectification | None:
+    """How a scene is laid out on its map; None if it is not in the geometry of the sensor.
+
+    `pixel` is any window of the scene.
+    """
+    if pixel.orthorectify is None:
+        return None
+    (top, left), (n_rows, n_cols) = source.corner, source.shape
+    one_band = read_scene(
+        source.path,
+        nodata=source.nodata,
+        rows=slice(top, top + n_rows),
+        cols=slice(left, left + n_cols),
+        bands=[source.kept[0]],
+    )
+    return one_band.orthorectify
 
 
 def whole_shape(

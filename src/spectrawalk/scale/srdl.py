@@ -31,7 +31,7 @@ from spectrawalk.prepare.scaling import check_distinct, normalize_spectra
 from spectrawalk.results.result import Result
 from spectrawalk.results.spectra import ClusterSpectrum
 from spectrawalk.scale.engine import Run, serial
-from spectrawalk.scale.source import Source
+from spectrawalk.scale.source import Source, lookup_of
 from spectrawalk.scale.tiles import Tile, divide
 from spectrawalk.scene import Scene
 from spectrawalk.srdl.density import MEAN_SAMPLE, ORDERED_ROWS
@@ -363,6 +363,7 @@ def srdl_result(model: SRDL, source: Source, pixel: Scene, size: int, run: Run =
         bands,
         cube=np.broadcast_to(np.zeros(1, bands.cube.dtype), (*source.shape, bands.n_bands)),
         mask=model.labels_ >= 0,
+        orthorectify=lookup_of(source, pixel),
         name=source.name,
         metadata={},
     )

@@ -22,6 +22,17 @@ from spectrawalk.scale.tiles import Tile
 from spectrawalk.scene import Scene
 from spectrawalk.scene.usability import count_masked, unusable_pixels
 
+PREPARATION: dict[str, Any] = {
+    "band_ranges": None,
+    "drop_bad_bands": True,
+    "drop_water_bands": True,
+    "drop_constant_bands": True,
+    "overlap": "vnir",
+    "mask_saturated": True,
+    "saturation": None,
+}
+"""Keywords of :func:`prepare_scene` about bands and saturation, with their defaults."""
+
 SPECTRA = 2**17
 """Spectra that are kept, about; from all scenes together."""
 

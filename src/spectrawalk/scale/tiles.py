@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 
+SIZE = 256
+"""Side of a tile in pixels, unless another one is asked for."""
+
+
 class Tile(NamedTuple):
     """Rows and columns of a part of an image, both ends as in a slice."""
 
