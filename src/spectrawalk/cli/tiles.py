@@ -301,21 +301,19 @@ class TiledRequest:
         if self.scheduler == "none":
             yield serial
             return
-        try:
-            opened = open_cluster(self.scheduler, self.workers)
-            cluster = opened.__enter__()
-        except MissingDependencyError:
-            if self.scheduler != "local":
-                raise
-            say(
-                console,
-                "Dask is not installed, so one process does all the work; `pip install "
-                '"spectrawalk[scale]"` lets all processors share it',
-            )
-            yield serial
-            return
         with ExitStack() as stack:
-            stack.push(opened)
+            try:
+                cluster = stack.enter_context(open_cluster(self.scheduler, self.workers))
+            except MissingDependencyError:
+                if self.scheduler != "local":
+                    raise
+                say(
+                    console,
+                    "Dask is not installed, so one process does all the work; `pip install "
+                    '"spectrawalk[scale]"` lets all processors share it',
+                )
+                yield serial
+                return
             if cluster.dashboard:
                 say(console, f"dashboard of Dask: {cluster.dashboard}")
             yield cluster.run

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-
 SIZE = 256
 """Side of a tile in pixels, unless another one is asked for."""
 
