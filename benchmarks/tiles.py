@@ -270,7 +270,7 @@ def walk(groups: Groups, across: float = 0.3, neighbors: int = 15, steps: int = 
 
 
 VARIANTS = {"spectra": spectra, "votes": votes, "walk": walk}
-CHOSEN = "walk"
+CHOSEN = "votes"
 
 
 def merged(similarity, size, K: int, *, ward: bool = False) -> np.ndarray:

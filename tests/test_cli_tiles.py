@@ -56,10 +56,11 @@ def folder(tmp_path_factory):
     """A scene, and the results of a run in tiles on it."""
     folder = tmp_path_factory.mktemp("tiles")
     made = make_scene((70, 60), n_bands=20, n_classes=3, region_size=14, random_state=1)
-    cube = np.array(made.cube)
-    cube[:9, :11] = -1
+    mask = np.ones((70, 60), bool)
+    mask[:9, :11] = False
     scene = Scene(
-        cube,
+        made.cube,
+        mask=mask,
         wavelengths=made.wavelengths,
         metadata={"nodata": -1.0},
         crs="EPSG:32633",

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from product_files import write_envi
 from sklearn.metrics import adjusted_rand_score
 
 from spectrawalk import Scene, SpectraWalk, read_scene, score
@@ -58,33 +59,40 @@ def awkward(tmp_path_factory):
     cube[75:78, 100:] = 0
     cube[60, 80:90, 3] = np.iinfo(np.int16).max  # saturated
     cube[:45, 70:, 11] = -1  # no value in some tiles only, so no usable pixel there
-    wavelengths = np.linspace(400, 2500, 30)
-    scene = Scene(
+    return write_envi(
+        tmp_path_factory.mktemp("awkward") / "field.img",
         cube,
-        wavelengths=wavelengths,
-        good_bands=np.arange(30) != 20,
-        metadata={"nodata": -1.0},
-        crs="EPSG:32633",
-        transform=(30, 0, 500_000, 0, -30, 4_400_000),
+        wavelength=np.linspace(400, 2500, 30).tolist(),
+        wavelength_units="Nanometers",
+        bbl=(np.arange(30) != 20).astype(int).tolist(),
+        data_ignore_value=-1,
+        map_info="{UTM, 1, 1, 500000, 4400000, 30, 30, 33, North, WGS-84}",
     )
-    path = tmp_path_factory.mktemp("awkward") / "field.tif"
-    write_scene(path, scene)
-    return path
 
 
 @pytest.fixture(scope="module")
 def fields(tmp_path_factory):
     """A scene of several windows."""
-    made = make_scene((260, 200), n_bands=25, n_classes=5, region_size=20, random_state=4)
+    made = make_scene((150, 120), n_bands=12, n_classes=3, region_size=20, random_state=4)
     path = tmp_path_factory.mktemp("fields") / "fields.npy"
     np.save(path, made.cube)
     return path, made
 
 
-@pytest.fixture
-def few(monkeypatch):
-    """Fit to a third of the scene, so that windows are drawn."""
-    monkeypatch.setattr(draw, "PIXELS", 16_384)
+@pytest.fixture(scope="module")
+def third():
+    """Fit to a part of the scene, so that windows are drawn."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(draw, "PIXELS", 6_000)
+        patch.setattr(draw, "WINDOW", 32)
+        yield
+
+
+@pytest.fixture(scope="module")
+def drawn(fields, third, tmp_path_factory):
+    """A run in tiles of 64 pixels, fitted to a part of the scene."""
+    run, _ = cluster([fields[0]], tmp_path_factory.mktemp("drawn"), 3)
+    return run
 
 
 @pytest.mark.parametrize("size", [16, 45, 200])
@@ -123,7 +131,7 @@ def test_the_detail_of_a_survey_is_that_of_the_image(fields):
     source = open_source(path)
     (seen,) = look([source], 1, 64, run=_serial)
     _, (chosen,), _ = prepared([source], [seen], PREPARATION | {"drop_water_bands": False})
-    expected = measured_detail(made.cube.reshape(-1, 25).astype(float), made.mask)
+    expected = measured_detail(made.cube.reshape(-1, 12).astype(float), made.mask)
     assert survey.detail([chosen], [seen]) == pytest.approx(expected, rel=0.1)
 
 
@@ -133,27 +141,26 @@ def test_a_published_scene_is_read_by_window():
     assert (part.cube == scene.cube[2:5, 1:9][:, :, [3, 5]]).all()
 
 
-def test_tiles_of_any_size_give_the_same_bytes(fields, few, tmp_path):
-    path, _ = fields
-    runs = [cluster([path], tmp_path / str(size), 5, size)[0] for size in (64, 100, 256)]
-    _, codes, confidence = labels_of(runs[0])
-    assert runs[0].model.to_bytes() == runs[1].model.to_bytes()
-    for run in runs[1:]:
-        _, other_codes, other_confidence = labels_of(run)
-        assert (codes == other_codes).all()
-        assert (confidence == other_confidence).all()
+@pytest.mark.parametrize("size", [100, 256])
+def test_tiles_of_any_size_give_the_same_bytes(fields, third, drawn, tmp_path, size):
+    run, _ = cluster([fields[0]], tmp_path / "out", 3, size)
+    assert run.model.to_bytes() == drawn.model.to_bytes()
+    for one, other in zip(labels_of(drawn), labels_of(run), strict=True):
+        assert (one == other).all()
 
 
-def test_labels_agree_with_a_fit_in_memory_and_with_the_truth(fields, few, tmp_path):
-    path, made = fields
-    run, _ = cluster([path], tmp_path / "out", 5)
-    labels, _, _ = labels_of(run)
-    in_memory = SpectraWalk(5).fit(made).labels_
+def test_labels_agree_with_a_fit_in_memory_and_with_the_truth(fields, drawn):
+    labels, _, _ = labels_of(drawn)
+    in_memory = SpectraWalk(3).fit(fields[1]).labels_
+    truth = fields[1].ground_truth
     assert agreement(labels, in_memory) >= 0.9
-    assert score(made.ground_truth, labels).oa >= score(made.ground_truth, in_memory).oa - 0.02
+    assert score(truth, labels).oa >= score(truth, in_memory).oa - 0.02
 
 
-@pytest.mark.parametrize(("name", "k"), [("indian-pines-subset", 3), ("indian-pines", 16)])
+@pytest.mark.parametrize(
+    ("name", "k"),
+    [("indian-pines-subset", 3), pytest.param("indian-pines", 16, marks=pytest.mark.slow)],
+)
 def test_a_small_scene_is_fitted_as_a_whole(name, k, tmp_path):
     scene = load_scene(name)
     run, _ = cluster([name], tmp_path / "out", k, 64)
@@ -163,69 +170,59 @@ def test_a_small_scene_is_fitted_as_a_whole(name, k, tmp_path):
     assert score(truth, labels).oa >= score(truth, in_memory).oa - 0.03
 
 
-def test_no_seam_at_the_borders_of_tiles(fields, few, tmp_path):
-    path, _ = fields
-    run, _ = cluster([path], tmp_path / "out", 5, 50)
-    _, codes, _ = labels_of(run)
-    for axis in (0, 1):
-        changes = np.mean(np.diff(codes.astype(int), axis=axis) != 0, axis=1 - axis)
-        at_borders = changes[49::50].mean()
-        assert at_borders == pytest.approx(changes.mean(), rel=0.25)  # of few pixels
+def test_no_seam_at_the_borders_of_tiles(drawn):
+    _, codes, _ = labels_of(drawn)
+    moved = [np.mean(np.diff(codes.astype(int), axis=0)[row] != 0) for row in range(149)]
+    others = np.delete(moved, [63, 127])
+    assert np.mean([moved[63], moved[127]]) <= np.quantile(others, 0.95)
 
 
-def test_two_halves_have_one_legend(fields, few, tmp_path):
-    path, made = fields
-    whole, _ = cluster([path], tmp_path / "whole", 5)
+def test_two_halves_have_one_legend(fields, third, drawn, tmp_path):
     names = [tmp_path / "north.npy", tmp_path / "south.npy"]
-    for name, half in zip(names, np.split(made.cube, 2), strict=True):
+    for name, half in zip(names, np.split(fields[1].cube, 2), strict=True):
         np.save(name, half)
-    halves, _ = cluster(names, tmp_path / "halves", 5)
+    halves, _ = cluster(names, tmp_path / "halves", 3)
     labels = np.vstack([labels_of(halves, place)[0] for place in (0, 1)])
-    assert agreement(labels, labels_of(whole)[0]) >= 0.9
-    truth = made.ground_truth
-    assert score(truth, labels).oa >= score(truth, labels_of(whole)[0]).oa - 0.02
+    whole, _, _ = labels_of(drawn)
+    assert agreement(labels, whole) >= 0.9
+    truth = fields[1].ground_truth
+    assert score(truth, labels).oa >= score(truth, whole).oa - 0.02
 
 
-def test_a_cover_in_one_small_place_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(draw, "PIXELS", 16_384)
-    made = make_scene((320, 320), n_bands=25, n_classes=3, region_size=20, random_state=1)
+def test_a_cover_in_one_small_place_is_found(third, tmp_path):
+    made = make_scene((240, 240), n_bands=12, n_classes=3, region_size=20, random_state=1)
     cube = made.cube.copy()
     rng = np.random.default_rng(0)
-    rare = np.zeros((320, 320), bool)
-    rare[200:224, 30:54] = True  # 0.6 % of the scene
-    spectrum = 0.3 + 0.2 * np.sin(np.linspace(0, 9, 25))
-    cube[rare] = spectrum + rng.normal(0, 0.01, (rare.sum(), 25))
+    rare = np.zeros((240, 240), bool)
+    rare[150:168, 30:48] = True  # 0.6 % of the scene, a tenth of which is drawn
+    spectrum = 0.3 + 0.2 * np.sin(np.linspace(0, 9, 12))
+    cube[rare] = spectrum + rng.normal(0, 0.01, (rare.sum(), 12))
     np.save(tmp_path / "field.npy", cube.astype(np.float32))
     run, _ = cluster([tmp_path / "field.npy"], tmp_path / "out", 4)
     _, codes, _ = labels_of(run)
     found = run.model.tree.cut(4)[codes.astype(int) - 1]
     most = np.bincount(found[rare]).argmax()
     assert np.mean(found[rare] == most) > 0.95
-    assert np.mean(rare[found == most]) > 0.9
+    assert np.mean(rare[found == most]) > 0.8  # its border is smoothed, as in memory
 
 
-def test_windows_are_drawn_all_over_and_without_a_mask_only(fields, few):
-    path, _ = fields
-    source = open_source(path)
+def test_windows_are_drawn_all_over(fields, third):
+    source = open_source(fields[0])
     (seen,) = look([source], 1, 64, run=_serial)
     _, chosen, _ = prepared([source], [seen], PREPARATION)
     windows = draw_windows(chosen, [seen], 1, 0)
     assert len(windows) == len(set(windows))
-    assert {window.tile.top for window in windows} >= {0, 192}
-    drawn = mosaic(chosen, windows)
-    n = drawn.n_valid
-    assert draw.PIXELS <= n < draw.PIXELS + draw.WINDOW**2
-    assert (drawn.cube[: draw.WINDOW, : draw.WINDOW].shape) == (64, 64, drawn.n_bands)
+    assert min(window.tile.top for window in windows) == 0
+    assert max(window.tile.bottom for window in windows) > 120
+    assert draw.PIXELS <= mosaic(chosen, windows).n_valid < draw.PIXELS + draw.WINDOW**2
 
 
-def test_a_model_comes_back_from_its_bytes(fields, few, tmp_path):
-    path, _ = fields
-    run, _ = cluster([path], tmp_path / "out", 5)
-    content = run.model.to_bytes()
+def test_a_model_comes_back_from_its_bytes(drawn):
+    content = drawn.model.to_bytes()
     again = TileModel.from_bytes(content)
     assert again.to_bytes() == content
-    tile = next(divide((260, 200), 64))
-    one, other = (each.label(run.scenes[0].source, tile) for each in (run.model, again))
+    tile = next(divide((150, 120), 64))
+    one, other = (each.label(drawn.scenes[0].source, tile) for each in (drawn.model, again))
     for before, after in zip(one, other, strict=True):
         assert (before == after).all()
 
@@ -278,9 +275,7 @@ def test_finished_parts_are_kept_and_damaged_ones_are_not(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_goes_on_with_its_finished_tiles(fields, few, tmp_path):
-    path, _ = fields
-
+def test_a_run_goes_on_with_its_finished_tiles(fields, third, drawn, tmp_path):
     def stopping(function, tasks, stage):
         for number, result in _serial(function, tasks, stage):
             if stage == "tiles" and number == 7:
@@ -288,26 +283,24 @@ def test_a_run_goes_on_with_its_finished_tiles(fields, few, tmp_path):
             yield number, result
 
     with pytest.raises(KeyboardInterrupt):
-        cluster([path], tmp_path / "out", 5, run=stopping)
+        cluster([fields[0]], tmp_path / "out", 3, 40, run=stopping)
     called = []
 
     def counting(function, tasks, stage):
         called.append((stage, len(tasks)))
         yield from _serial(function, tasks, stage)
 
-    run, _ = cluster([path], tmp_path / "out", 5, run=counting)
+    run, _ = cluster([fields[0]], tmp_path / "out", 3, 40, run=counting)
     assert run.resumed == 7
-    assert called == [("tiles", 20 - 7)]
-    whole, _ = cluster([path], tmp_path / "other", 5)
-    assert (labels_of(run)[1] == labels_of(whole)[1]).all()
+    assert called == [("tiles", 12 - 7)]
+    assert (labels_of(run)[1] == labels_of(drawn)[1]).all()
 
 
 def test_scenes_without_common_bands_are_refused(fields, tmp_path):
-    _, made = fields
     for name, low in (("one", 400.0), ("other", 5000.0)):
-        scene = Scene(made.cube[:50, :50], wavelengths=np.linspace(low, low + 1000, 25))
+        scene = Scene(fields[1].cube[:50, :50], wavelengths=np.linspace(low, low + 1000, 12))
         write_scene(tmp_path / f"{name}.tif", scene)
-    with pytest.raises(DataError, match="has no band for 25 of the model's 25"):
+    with pytest.raises(DataError, match="has no band for 12 of the model's 12"):
         cluster([tmp_path / "one.tif", tmp_path / "other.tif"], tmp_path / "out", 3)
 
 

@@ -23,7 +23,7 @@ from spectrawalk.scale.source import open_source
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    made = make_scene((200, 180), n_bands=20, n_classes=4, region_size=18, random_state=3)
+    made = make_scene((150, 130), n_bands=12, n_classes=4, region_size=18, random_state=3)
     path = tmp_path_factory.mktemp("scene") / "fields.npy"
     np.save(path, made.cube)
     return path
@@ -33,7 +33,7 @@ def labels(scene, folder, run, size=50):
     folder.mkdir(exist_ok=True)
     source = open_source(scene)
     found, _ = cluster_in_tiles([source], SpectraWalk(4), folder, size=size, run=run)
-    codes = np.zeros((2, 200, 180), np.uint8)
+    codes = np.zeros((2, 150, 130), np.uint8)
     for tile, part in found.scenes[0].blocks():
         codes[:, tile.rows, tile.cols] = part.codes, part.confidence
     return codes
@@ -42,13 +42,13 @@ def labels(scene, folder, run, size=50):
 @pytest.fixture(scope="module")
 def expected(scene, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(draw, "PIXELS", 12_288)
+        patch.setattr(draw, "PIXELS", 6_144)
         return labels(scene, tmp_path_factory.mktemp("expected"), serial)
 
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(draw, "PIXELS", 12_288)
+    monkeypatch.setattr(draw, "PIXELS", 6_144)
 
 
 @pytest.mark.slow
@@ -234,7 +234,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(scene, tmp_path):
     out, err = again.communicate()
     assert again.returncode == 0, err
     assert kept == finished
-    assert f"{len(finished)} of 156 tiles were finished by an earlier run" in out.replace("\n", " ")
+    assert f"{len(finished)} of 90 tiles were finished by an earlier run" in out.replace("\n", " ")
     assert not parts.exists()
     whole = start_command(*command[:-2], tmp_path / "other", "--no-report")
     assert whole.wait(300) == 0
@@ -282,5 +282,5 @@ def test_a_full_disk_ends_in_one_sentence_and_the_run_goes_on_later(scene, small
     again = start_command(*command)
     out_text, err = again.communicate(timeout=300)
     assert again.returncode == 0, err
-    assert f"{len(finished)} of 156 tiles were finished" in out_text.replace("\n", " ")
+    assert f"{len(finished)} of 90 tiles were finished" in out_text.replace("\n", " ")
     assert (out / "labels.tif").exists()

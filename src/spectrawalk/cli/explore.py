@@ -86,6 +86,7 @@ def explore(
                     f"{', '.join(superfluous)} cannot be given with a results folder, which says "
                     "how its scene was read; leave it out."
                 )
+            _refuse_tiles(results)
             home = folder or results
             open_run = partial(_open_results, results, folder, quiet=quiet)
         else:
@@ -102,6 +103,16 @@ def explore(
         )
     if not shown:
         context.exit(FAILED)
+
+
+def _refuse_tiles(results: Path) -> None:
+    """Refuse the results of a run in tiles."""
+    if (Run.from_record(results / RECORD, None).earlier or {}).get("tiles"):
+        raise FileError(
+            f"'{results}' holds the results of a run in tiles, and the explorer needs a scene that "
+            "fits into memory; explore a part of the scene: `spectrawalk explore SCENE --crop "
+            "ROW0:ROW1,COL0:COL1`, or open labels.tif in QGIS."
+        )
 
 
 def _tell(address: str, *, no_browser: bool) -> None:
@@ -151,12 +162,6 @@ def _open_results(results: Path, folder: Path | None, *, quiet: bool) -> Opened:
     from spectrawalk.explore.session import SESSION
 
     run = Run.from_record(results / RECORD, None)
-    if (run.earlier or {}).get("tiles"):
-        raise FileError(
-            f"'{results}' holds the results of a run in tiles, and the explorer needs a scene that "
-            "fits into memory; explore a part of the scene: `spectrawalk explore SCENE --crop "
-            "ROW0:ROW1,COL0:COL1`, or open labels.tif in QGIS."
-        )
     with watch("reading", quiet=quiet):
         scene, inputs = run.load()
     model = _kept_model(results, run)

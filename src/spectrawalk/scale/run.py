@@ -341,7 +341,7 @@ def _decode_seen(content: bytes) -> list[Seen]:
         values = {name: arrays[f"{place}-{name}"] for name in Seen._fields}
         reasons = [str(why) for why in arrays[f"{place}-why"]]
         values["masked"] = dict(zip(reasons, values["masked"].tolist(), strict=True))
-        seen.append(Seen(**{**values, "valid": int(values["valid"])}))
+        seen.append(Seen(**{**values, **{name: int(values[name]) for name in ("pixels", "valid")}}))
     return seen
 
 

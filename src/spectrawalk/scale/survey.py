@@ -40,8 +40,9 @@ SPECTRA = 2**17
 class Seen(NamedTuple):
     """What was seen in a tile, or in several."""
 
+    pixels: int
     valid: int
-    """Valid pixels."""
+    """Pixels that are not masked."""
     masked: dict[str, int]
     """Pixels that the reader masked, by reason."""
     low: NDArray[np.float64]
@@ -86,6 +87,7 @@ def survey_tile(source: Source, tile: Tile, cell: int) -> Seen:
     kept = cube[rows - larger.top, cols - larger.left]
     paired = moved & valid[below, right]
     return Seen(
+        tile.shape[0] * tile.shape[1],
         len(spectra),
         _masked(scene, inside),
         low,
@@ -100,9 +102,9 @@ def survey_tile(source: Source, tile: Tile, cell: int) -> Seen:
 
 def _masked(scene: Scene, inside: tuple[slice, slice]) -> dict[str, int]:
     """Count the pixels that the reader masked, by reason, without those of the margin."""
-    part = scene.cube[inside]
-    reasons = unusable_pixels(part, nodata=scene.metadata.get("nodata"), bands=scene.good_bands)
-    return count_masked(scene.mask[inside], reasons)
+    nodata = scene.metadata.get("nodata")
+    reasons = unusable_pixels(scene.cube, nodata=nodata, bands=scene.good_bands)
+    return count_masked(scene.mask[inside], {why: each[inside] for why, each in reasons.items()})
 
 
 def drawn_places(tile: Tile, cell: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -140,14 +142,16 @@ def merge(tiles: Sequence[Seen]) -> Seen:
     good = np.logical_or.reduce([seen.good for seen in tiles])
     # A tile where a band is empty that has values elsewhere has no usable pixel at all.
     usable = [seen for seen in tiles if seen.good[good].all()]
-    reasons = sorted({why for seen in tiles for why in seen.masked})
+    masked = [_all_masked(seen) if not seen.good[good].all() else seen.masked for seen in tiles]
+    reasons = list(dict.fromkeys(why for each in masked for why in each))
     if not usable:
         usable = [tiles[0]._replace(valid=0)]
     places = np.concatenate([seen.places for seen in usable])
     order = np.lexsort(places.T[::-1])
     return Seen(
+        sum(seen.pixels for seen in tiles),
         sum(seen.valid for seen in usable),
-        {why: sum(seen.masked.get(why, 0) for seen in tiles) for why in reasons},
+        {why: sum(each.get(why, 0) for each in masked) for why in reasons},
         np.min([seen.low for seen in usable], axis=0),
         np.max([seen.high for seen in usable], axis=0),
         good,
@@ -156,6 +160,12 @@ def merge(tiles: Sequence[Seen]) -> Seen:
         np.concatenate([seen.beside for seen in usable])[order],
         np.concatenate([seen.paired for seen in usable])[order],
     )
+
+
+def _all_masked(seen: Seen) -> dict[str, int]:
+    """Count all pixels of a tile as masked, because a band has no value in any of them."""
+    why = "masked_nodata" if "masked_nodata" in seen.masked else "masked_not_finite"
+    return {**dict.fromkeys(seen.masked, 0), why: seen.pixels}
 
 
 def detail(sources: Sequence[Source], seen: Sequence[Seen]) -> float:
