@@ -2,10 +2,13 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import click
 import pytest
+from command_line import environment
 
 from spectrawalk.cli import main
 from spectrawalk.datasets import make_scene, scene_names
@@ -17,6 +20,7 @@ PYTHON = {
     "README.md": 2,
     "docs/spectrawalk.md": 2,
     "docs/scenes.md": 1,
+    "docs/scaling.md": 1,
     "docs/benchmarking.md": 1,
 }
 """Blocks of Python on each page; all are run, the last one by test_cli_reproduce.py."""
@@ -65,6 +69,21 @@ def test_the_python_of_the_scenes_runs():
     exec(code, names)
     shapes = names["scene"].cube.shape, names["scene"].ground_truth.shape
     assert f"# {shapes}\n" in code
+
+
+@pytest.mark.slow
+def test_the_python_of_scaling_runs(here):
+    write_scene("scene.hdr", make_scene((60, 50), n_bands=12, n_classes=3, random_state=1))
+    [code] = blocks("python", "docs/scaling.md")
+    Path("script.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        env=environment(watched=False),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(" ") >= 5
 
 
 def test_all_scenes_have_a_row():

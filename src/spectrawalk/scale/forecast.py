@@ -17,7 +17,7 @@ _TILE_PIXEL = 1500
 _MODEL = 400
 """Bytes of the model per pixel that it was fitted to: features, a search tree, labels."""
 
-_LABEL_SECONDS = (6e-5, 2e-7)
+_LABEL_SECONDS = (8e-5, 2e-7)
 """Seconds per pixel that one worker takes to label it, and per pixel and band."""
 
 

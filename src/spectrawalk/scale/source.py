@@ -154,11 +154,15 @@ def lookup_of(source: Source, pixel: Scene) -> Orthorectification | None:
     if pixel.orthorectify is None:
         return None
     (top, left), (n_rows, n_cols) = source.corner, source.shape
-    part = {"rows": slice(top, top + n_rows), "cols": slice(left, left + n_cols)}
-    if source.shape == pixel.metadata["window_of"]:
-        part = {}  # the map of a part is cut to the part
-    band = [source.kept[0]]
-    return read_scene(source.path, nodata=source.nodata, bands=band, **part).orthorectify
+    is_part = source.shape != pixel.metadata["window_of"]  # whose map is cut to the part
+    one_band = read_scene(
+        source.path,
+        nodata=source.nodata,
+        rows=slice(top, top + n_rows) if is_part else None,
+        cols=slice(left, left + n_cols) if is_part else None,
+        bands=[source.kept[0]],
+    )
+    return one_band.orthorectify
 
 
 def whole_shape(
