@@ -215,6 +215,8 @@ def test_a_map_in_the_geometry_of_the_sensor_is_orthorectified(tmp_path):
 def test_tiles_are_chosen_where_a_scene_does_not_fit_into_memory(folder, tmp_path, monkeypatch):
     answers = iter([0])
     monkeypatch.setattr(forecast, "available_memory", lambda: next(answers, 10**12))
+    small = forecast.Forecast(10**6, 1.0)
+    monkeypatch.setattr("spectrawalk.scale.forecast.tiled_forecast", lambda *_: small)
     told = succeed("cluster", folder / "field.tif", "-k", 3, "-o", tmp_path / "out", "--dry-run")
     assert "the scene does not fit into memory, so it is clustered in tiles" in told
     assert not (tmp_path / "out").exists()

@@ -457,9 +457,11 @@ def _check_file(results: Path, record: dict[str, Any], name: str) -> None:
 
 
 def too_large(request: SceneRequest, estimator: Any) -> bool:
-    """Whether a scene is too large to be clustered in memory, without reading it."""
+    """Whether a scene does not fit into memory and would in tiles; it is not read."""
     from spectrawalk.estimators import forecast
+    from spectrawalk.scale.forecast import tiled_forecast
     from spectrawalk.scale.source import whole_shape
+    from spectrawalk.scale.tiles import SIZE
 
     if not request.is_file or not Path(request.source).exists():
         return False
@@ -473,9 +475,12 @@ def too_large(request: SceneRequest, estimator: Any) -> bool:
         (top, bottom), (left, right) = request.crop
         shape = bottom - top, right - left
     pixels = shape[0] * shape[1]
-    cube = pixels * pixel.n_bands * pixel.cube.dtype.itemsize
-    needed = forecast.PROGRAM + cube + estimator.forecast(pixels, pixel.n_bands).memory
-    return bool(needed > forecast.available_memory())
+    bands, item = pixel.n_bands, pixel.cube.dtype.itemsize
+    needed = forecast.PROGRAM + pixels * bands * item + estimator.forecast(pixels, bands).memory
+    if needed <= forecast.available_memory():
+        return False
+    # Processes of their own take more memory than a small scene.
+    return tiled_forecast(pixels, bands, 1, SIZE, 1, item).memory < needed
 
 
 def _read_mask(path: str, pixel: Any, shape: tuple[int, int]) -> Any:
