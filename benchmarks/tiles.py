@@ -22,7 +22,8 @@ made of these (``VARIANTS``).
 
 Ground truth is used for scores, for the number of clusters, and for the row "best" of the variants,
 where each group has its most frequent class: no merging can do better. ARI: adjusted Rand index
-with the labels in memory. The variant with the largest one in the mean is the patched route.
+with the labels in memory. The variant with the largest one in the mean is the patched route; the
+constants of the variants were chosen by it too, on scenes of up to 100 x 100 pixels.
 """
 
 import sys
