@@ -259,17 +259,17 @@ def test_areas_in_degrees_shrink_towards_the_poles(tmp_path):
 
 
 def test_finished_parts_are_kept_and_damaged_ones_are_not(tmp_path):
-    work = Work(tmp_path, {"k": 1}, restart=False)
+    work = Work(tmp_path, {"k": 1}, overwrite=False)
     path = work.put("tile-1", b"labels")
-    again = Work(tmp_path, {"k": 1}, restart=False)
+    again = Work(tmp_path, {"k": 1}, overwrite=False)
     assert again.resumed
     assert again.get("tile-1") == b"labels"
     assert list(again.finished(["tile-1", "tile-2"])) == ["tile-1"]
     path.write_bytes(b"label")
     assert again.get("tile-1") is None
     with pytest.raises(FileError, match=r"unfinished work of a run with k=1 in place of 2"):
-        Work(tmp_path, {"k": 2}, restart=False)
-    other = Work(tmp_path, {"k": 2}, restart=True)
+        Work(tmp_path, {"k": 2}, overwrite=False)
+    other = Work(tmp_path, {"k": 2}, overwrite=True)
     assert not other.resumed
     other.remove()
     assert list(tmp_path.iterdir()) == []

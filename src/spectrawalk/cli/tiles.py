@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from spectrawalk.cli.console import StageClock, results_console, say, watch
 from spectrawalk.cli.outputs import output_folder
@@ -145,7 +144,7 @@ class TiledRequest:
         folder = folders[0] if len(folders) == 1 else folders[0].parent
         settings, estimator = self._settings(), SpectraWalk(**self.parameters)
         found, work = cluster_in_tiles(
-            sources, estimator, folder, settings, size=self.size, run=run, restart=restart
+            sources, estimator, folder, settings, size=self.size, run=run, overwrite=restart
         )
         if found.resumed:
             total = sum(len(scene.tiles) for scene in found.scenes)
@@ -485,6 +484,8 @@ def too_large(request: SceneRequest, estimator: Any) -> bool:
 
 def _read_mask(path: str, pixel: Any, shape: tuple[int, int]) -> Any:
     """Read a mask for a scene that is not in memory."""
+    import numpy as np
+
     from spectrawalk.io.masks import read_mask
 
     if pixel.orthorectify is not None and Path(path).suffix.lower() in (".geojson", ".json"):
@@ -503,6 +504,8 @@ def _read_mask(path: str, pixel: Any, shape: tuple[int, int]) -> Any:
 
 
 def _keep_mask(folder: Path, number: int, mask: Any, source: Source) -> str:
+    import numpy as np
+
     from spectrawalk.io.atomic import atomic_path
 
     top, left = source.corner

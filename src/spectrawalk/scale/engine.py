@@ -115,8 +115,7 @@ class Cluster:
         except KilledWorker as error:
             raise SchedulerError(
                 f"a tile ended {RETRIES + 1} workers one after the other ({error.task}); the "
-                "workers may have too little memory: give smaller tiles with tiles=, or fewer "
-                "workers."
+                "workers may have too little memory: use smaller tiles or fewer workers."
             ) from error
         except (FutureCancelledError, OSError) as error:
             raise SchedulerError(
@@ -183,7 +182,7 @@ def _connected(scheduler: str) -> Iterator[Any]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = Client(scheduler, timeout=_PATIENCE)
-    except (OSError, ValueError, TypeError) as error:
+    except Exception as error:  # an address that is none raises half a dozen kinds
         reason = " ".join(str(error).split()) or type(error).__name__
         raise SchedulerError(
             f"no Dask scheduler answers at '{scheduler}' ({reason.rstrip('.')}); check the address "

@@ -220,7 +220,7 @@ class TileModel:
         if int(arrays["format"]) != FORMAT:
             raise FileError(
                 "the model of an unfinished run was written by another version of spectrawalk; "
-                "start the run again with --overwrite."
+                "start the run again with overwrite=True."
             )
         features = [str(each) for each in arrays["features"]]
         runs: list[MeansRule | None] = [None] * len(features)

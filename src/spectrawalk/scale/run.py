@@ -105,7 +105,7 @@ def cluster_in_tiles(
     *,
     size: int = SIZE,
     run: Run = serial,
-    restart: bool = False,
+    overwrite: bool = False,
 ) -> tuple[TiledRun, Work]:
     """Label all pixels of some scenes with one model.
 
@@ -123,7 +123,7 @@ def cluster_in_tiles(
         Side of a tile. It changes the memory and the time, and no label.
     run : Run
         What works on tiles.
-    restart : bool
+    overwrite : bool
         Whether to throw away the unfinished work of another run.
 
     Returns
@@ -149,7 +149,7 @@ def cluster_in_tiles(
     """
     settings = survey.PREPARATION if settings is None else settings
     plan = _plan(sources, estimator, settings)
-    work = Work(folder, plan, restart=restart)
+    work = Work(folder, plan, overwrite=overwrite)
     cell = survey.cell_size(sources)
     seen = _seen(sources, cell, size, work, run)
     pixels, chosen, preparations = prepared(sources, seen, settings)
@@ -302,7 +302,7 @@ def _read_model(path: str) -> TileModel:
         return TileModel.from_bytes(Path(path).read_bytes())
     except OSError as error:
         raise FileError(
-            f"a worker cannot read '{path}' ({error.strerror or error}); the folder of -o and the "
+            f"a worker cannot read '{path}' ({error.strerror or error}); the output folder and the "
             "scenes must be visible to all workers under the same names."
         ) from error
 

@@ -31,20 +31,20 @@ class Work:
         Folder of the results; it exists.
     plan : dict
         All that the parts depend on: inputs, parameters, version. Plain values.
-    restart : bool
+    overwrite : bool
         Whether to throw away the parts of another run; else they are an error.
     """
 
-    def __init__(self, folder: Path, plan: dict[str, Any], *, restart: bool) -> None:
+    def __init__(self, folder: Path, plan: dict[str, Any], *, overwrite: bool) -> None:
         self.folder = folder / FOLDER
         written = json.loads(json.dumps(plan))
         found = self._found_plan()
         if found is not None and found != written:
-            if not restart:
+            if not overwrite:
                 raise FileError(
                     f"'{folder}' holds the unfinished work of a run with "
                     f"{_difference(found, written)}; repeat that run to finish it, choose another "
-                    "folder with -o, or start anew with --overwrite."
+                    "folder, or start anew with overwrite=True."
                 )
             shutil.rmtree(self.folder)
             found = None
