@@ -229,6 +229,9 @@ class TestSameAsInMemory:
         source = source_of("indian-pines", scene.shape, scene.n_bands)
         assert_same(fit_srdl(SRDL(16), source, 64, here), SRDL(16).fit(scene))
 
+    @pytest.mark.skipif(
+        not os.environ.get("SPECTRAWALK_LONG"), reason="takes a minute; set SPECTRAWALK_LONG=1"
+    )
     @pytest.mark.slow
     def test_a_large_scene(self, here):
         """500 x 500 pixels, in tiles and in memory: takes 80 seconds."""
