@@ -10,7 +10,7 @@ import click
 
 from spectrawalk.cli.console import quiet_option
 from spectrawalk.cli.naming import naming_options
-from spectrawalk.cli.options import Detail, IntegerOrAuto, TileSize, WithoutAuto
+from spectrawalk.cli.options import Detail, IntegerOrAuto, WithoutAuto
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
@@ -149,7 +149,7 @@ Examples:
 @band_options
 @click.option(
     "--tiles",
-    type=TileSize(),
+    type=IntegerOrAuto(16, 2048, "a number of pixels from 16 to 2048"),
     metavar="auto|N",
     default=None,
     help="Work on tiles of N x N pixels (auto: 256), so that the scene need not fit into memory. "

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
 
 
 class IntegerOrAuto(click.ParamType):
-    """An integer of at least `minimum`, or the word ``auto``."""
+    """An integer of at least `minimum`, or the word ``auto``.
+
+    `wanted` says which integers, if there is a largest one.
+    """
 
     name = "integer or auto"
 
-    def __init__(self, minimum: int) -> None:
-        self.minimum = minimum
+    def __init__(self, minimum: int, maximum: float = math.inf, wanted: str = "") -> None:
+        self.minimum, self.maximum = minimum, maximum
+        self.wanted = wanted or f"an integer of at least {minimum}"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -25,34 +30,8 @@ class IntegerOrAuto(click.ParamType):
             number = int(value)
         except ValueError:
             number = self.minimum - 1
-        if number < self.minimum:
-            self.fail(
-                f"{value!r} is neither 'auto' nor an integer of at least {self.minimum}.",
-                param,
-                ctx,
-            )
-        return number
-
-
-class TileSize(click.ParamType):
-    """Side of a tile in pixels, or the word ``auto``."""
-
-    name = "tile size"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | str:
-        """Read a value."""
-        if value == "auto":
-            return "auto"
-        try:
-            number = int(value)
-        except ValueError:
-            number = 0
-        if not 16 <= number <= 2048:
-            self.fail(
-                f"{value!r} is neither 'auto' nor a number of pixels from 16 to 2048.", param, ctx
-            )
+        if not self.minimum <= number <= self.maximum:
+            self.fail(f"{value!r} is neither 'auto' nor {self.wanted}.", param, ctx)
         return number
 
 

@@ -15,18 +15,13 @@ from spectrawalk.cli.console import StageClock, results_console, say, watch
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.scene_request import SceneRequest
 from spectrawalk.errors import FileError, MemoryShortageError, ParameterError
+from spectrawalk.report.file_names import RECORD
 from spectrawalk.results.captions import count
 
 if TYPE_CHECKING:
     from spectrawalk.estimators.forecast import Forecast
     from spectrawalk.scale.engine import Run as Engine
     from spectrawalk.scale.source import Source
-
-_SETTINGS = (
-    "band_ranges", "drop_bad_bands", "drop_water_bands", "drop_constant_bands", "overlap",
-    "mask_saturated", "saturation",
-)  # fmt: skip
-RECORD_NAME = "run.json"
 
 _MASK = ".spectrawalk-mask-{}.npy"
 """Mask of a scene while a run is under way: workers read their part of it."""
@@ -73,13 +68,11 @@ class TiledRequest:
         """Build the request of an earlier run from its record; `request` is that of its scene."""
         tiles = record["tiles"]
         try:
-            requests = tuple(
-                SceneRequest.from_record(scene, RECORD_NAME) for scene in tiles["scenes"]
-            )
+            requests = tuple(SceneRequest.from_record(scene, RECORD) for scene in tiles["scenes"])
             size = int(tiles["size"])
         except (KeyError, TypeError, ValueError):
             raise FileError(
-                f"the {RECORD_NAME} of a run in tiles does not state its tiles; give one as it was "
+                f"the {RECORD} of a run in tiles does not state its tiles; give one as it was "
                 "written."
             ) from None
         if len(requests) == 1:
@@ -244,7 +237,9 @@ class TiledRequest:
 
     def _settings(self) -> dict[str, Any]:
         """How bands are chosen."""
-        values = {name: getattr(self.requests[0], name) for name in _SETTINGS}
+        from spectrawalk.scale.survey import PREPARATION
+
+        values = {name: getattr(self.requests[0], name) for name in PREPARATION}
         return values | {"band_ranges": values["band_ranges"] or None}
 
     def _forecast(self, sources: Sequence[Source], bands: int, item: int) -> tuple[Forecast, int]:
@@ -372,7 +367,6 @@ class TiledRequest:
         as_json: bool,
     ) -> None:
         from spectrawalk.cli import report
-        from spectrawalk.report.file_names import RECORD
 
         if as_json:
             click.echo((folder / RECORD).read_text(encoding="ascii"), nl=False)
@@ -404,7 +398,7 @@ def cut_tiles(
     from spectrawalk.cli import report
     from spectrawalk.consensus.levels import supported_number
     from spectrawalk.io.run_record import environment, file_entry
-    from spectrawalk.report.file_names import LEAF_TABLE, LEAVES, RECORD
+    from spectrawalk.report.file_names import LEAF_TABLE, LEAVES
     from spectrawalk.scale.found import Found
     from spectrawalk.scale.outputs import write_cut
 
@@ -450,7 +444,7 @@ def _check_file(results: Path, record: dict[str, Any], name: str) -> None:
     found = sha256_of(results / name)
     if record.get("outputs", {}).get(name) != found:
         raise FileError(
-            f"'{results / name}' is not the file of the run in {RECORD_NAME}: its sha256 differs; "
+            f"'{results / name}' is not the file of the run in {RECORD}: its sha256 differs; "
             "cluster the scene again."
         )
 

@@ -169,7 +169,7 @@ def prepare_scene(
     if drop_constant_bands:
         constant = constant_bands(scene.cube, scene.mask)
         if constant[kept].all():
-            full = _saturation_of(scene, saturation) if mask_saturated else None
+            full = saturation_of(scene, saturation) if mask_saturated else None
             _explain_constant(scene, kept, steps, full)
         drop("drop_constant_bands", constant, "one value everywhere")
     if not kept.all():
@@ -372,7 +372,7 @@ def _only_pixel(scene: Scene, steps: Sequence[Step]) -> str:
     )
 
 
-def _saturation_of(scene: Scene, saturation: float | None) -> float | None:
+def saturation_of(scene: Scene, saturation: float | None) -> float | None:
     """Value at which the sensor is full: the given one, or the largest of its type; else None."""
     if saturation is not None:
         return saturation
@@ -388,7 +388,7 @@ def _mask_unusable(scene: Scene, steps: list[Step]) -> Scene:
 
 
 def _mask_saturated(scene: Scene, saturation: float | None, steps: list[Step]) -> Scene:
-    full = _saturation_of(scene, saturation)
+    full = saturation_of(scene, saturation)
     if full is None:
         nowhere = np.zeros(scene.shape, dtype=bool)
         reason = "not done: the value of saturation is not known"

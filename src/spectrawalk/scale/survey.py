@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spectrawalk.consensus.detail import detail_of_pairs
 from spectrawalk.errors import DataError
-from spectrawalk.prepare.bands import prepare_scene
+from spectrawalk.prepare.bands import prepare_scene, saturation_of
 from spectrawalk.scale.source import Source
 from spectrawalk.scale.tiles import Tile
 from spectrawalk.scene import Scene
@@ -226,15 +226,11 @@ def prepare(
     saturation, mask_saturated = settings["saturation"], settings["mask_saturated"]
     about_bands = {**settings, "saturation": None, "mask_saturated": False}
     _, preparation = prepare_scene(stand_in, **about_bands)
-    full = saturation
-    if mask_saturated and full is None:
-        kind = pixel.cube.dtype
-        full = int(np.iinfo(kind).max) if kind.kind in "ui" and kind.itemsize >= 2 else None
     chosen = replace(
         source,
         counting=tuple(np.flatnonzero(seen.good).tolist()),
         kept=preparation.kept_bands,
-        full=full if mask_saturated else None,
+        full=saturation_of(pixel, saturation) if mask_saturated else None,
         at_least=saturation is not None,
     )
     return chosen, preparation.to_record()
