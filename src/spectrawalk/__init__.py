@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spectrawalk.estimators import DL, DLSS, SRDL, SpectraWalk, load
     from spectrawalk.io import read_scene
+    from spectrawalk.results.identification import SpectralLibrary, identify_spectra
     from spectrawalk.results.result import Result
     from spectrawalk.results.scores import Scores, score
     from spectrawalk.scene import Scene
@@ -25,6 +26,8 @@ _HOME = {
     "read_scene": "io",
     "Result": "results.result",
     "Scores": "results.scores",
+    "SpectralLibrary": "results.identification",
+    "identify_spectra": "results.identification",
     "score": "results.scores",
 }
 
@@ -36,6 +39,8 @@ __all__ = [
     "Scene",
     "Scores",
     "SpectraWalk",
+    "SpectralLibrary",
+    "identify_spectra",
     "load",
     "read_scene",
     "score",

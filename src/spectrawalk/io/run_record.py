@@ -139,6 +139,11 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
+def spread_entry(result: Result) -> list[float | None]:
+    """Spread of each cluster for the record; None without pixels."""
+    return [None if np.isnan(each) else round(float(each), 5) for each in result.spread]
+
+
 def outcome(result: Result) -> dict[str, Any]:
     """What a run found, as plain values: its part of the record."""
     scores = None if result.scores is None else asdict(result.scores)
@@ -146,6 +151,7 @@ def outcome(result: Result) -> dict[str, Any]:
         "n_clusters": result.n_clusters,
         "sizes": result.sizes.tolist(),
         f"mean_{result.certainty.name}": result.mean_certainty.round(4).tolist(),
+        "spread": spread_entry(result),
     }
     if result.predicted:
         return found | {"unlike_the_fit": int(result.unlike.sum()), "scores": scores}

@@ -34,10 +34,10 @@ from spectrawalk.results.result import Result
 from spectrawalk.scene.georeference import crs_name
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Template
 
 # Nothing may be fetched, from wherever the page is opened.
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 _SCORES = ("OA", "AA", "kappa", "NMI", "ARI", "purity")
 
 
@@ -70,30 +70,27 @@ def report_html(result: Result, record: Mapping[str, Any]) -> bytes:
         model = result.model
         second = tree_chart(model) if isinstance(model, TreeModel) else eigenvalue_chart(model)
         charts["beside_number"] = Markup(second)
-    page = (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            policy=_POLICY,
-            title=f"{result.scene.name}: {count(result.n_clusters, 'cluster')}",
-            subtitle=_subtitle(result, record),
-            style=Markup(_asset("style.css")),
-            script=Markup(_asset("script.js")),
-            maps=_maps(result),
-            clusters=_clusters(result),
-            charts=charts,
-            levels=level_maps(result),
-            remarks=[_capital(each) for each in _remarks(result)],
-            agreement=_agreement(result),
-            used=_used(result),
-            made=_made(result, record),
-        )
+    page = page_template("page.html.j2").render(
+        policy=POLICY,
+        title=f"{result.scene.name}: {count(result.n_clusters, 'cluster')}",
+        subtitle=_subtitle(result, record),
+        style=Markup(asset("style.css")),
+        script=Markup(asset("script.js")),
+        maps=_maps(result),
+        clusters=_clusters(result),
+        charts=charts,
+        levels=level_maps(result),
+        remarks=[_capital(each) for each in _remarks(result)],
+        agreement=_agreement(result),
+        used=_used(result),
+        made=_made(result, record),
     )
     # A file name may hold bytes that are no text at all.
     return page.encode("utf-8", errors="replace")
 
 
-def _environment() -> Environment:
+def page_template(name: str) -> Template:
+    """Template of a page of this package, in which every value is escaped."""
     try:
         from jinja2 import DictLoader, Environment, StrictUndefined
     except ImportError as error:
@@ -101,11 +98,13 @@ def _environment() -> Environment:
             "the report needs Jinja2, which is not installed; get it with "
             '`pip install "spectrawalk[figures]"`.'
         ) from error
-    template = {"page.html.j2": _asset("page.html.j2")}
-    return Environment(loader=DictLoader(template), autoescape=True, undefined=StrictUndefined)
+    texts = {each: asset(each) for each in ("page.html.j2", name)}
+    environment = Environment(loader=DictLoader(texts), autoescape=True, undefined=StrictUndefined)
+    return environment.get_template(name)
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Text of a file of this folder."""
     return files("spectrawalk.report").joinpath(name).read_text(encoding="utf-8")
 
 
