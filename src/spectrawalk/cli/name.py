@@ -90,7 +90,7 @@ def name(
     again; SCENE says where it is, if it moved.
     """
     with naming_options(context.command):
-        record = record_in(results)
+        record = record_in(results, predicted=True)
         with output_folder(results, (), overwrite=True):
             _name(results, record, source, libraries, limit, accept, quiet=quiet, as_json=as_json)
 
@@ -147,7 +147,7 @@ def _compared(
     from spectrawalk.io.cluster_spectra import read_cluster_spectra
     from spectrawalk.io.envi_header import Header
     from spectrawalk.report.names_page import NamedClusters
-    from spectrawalk.results.identification import identify_spectra
+    from spectrawalk.results.identification import LEAST_LIMIT, identify_spectra
     from spectrawalk.results.palette import cluster_colors
 
     stored = read_cluster_spectra(results / f"{SPECTRA}.csv", results / f"{SPECTRA}.hdr")
@@ -157,6 +157,7 @@ def _compared(
         limits = np.full(n, limit)
     elif isinstance(spread, list) and len(spread) == n:
         limits = np.array([np.nan if each is None else each for each in spread], np.float64)
+        limits = np.maximum(limits, LEAST_LIMIT)
     else:
         raise FileError(
             f"the {RECORD} in '{results}' does not hold the spread of the clusters, because an "

@@ -279,8 +279,8 @@ class Run:
         ]
 
 
-def record_in(results: Path) -> dict[str, Any]:
-    """Read the record of the run that wrote a folder."""
+def record_in(results: Path, *, predicted: bool = False) -> dict[str, Any]:
+    """Read the record of the run that wrote a folder, also of a prediction if `predicted`."""
     from spectrawalk.io.run_record import read_record
     from spectrawalk.report.file_names import RECORD
 
@@ -289,4 +289,6 @@ def record_in(results: Path) -> dict[str, Any]:
             f"'{results}' is no results folder: it has no {RECORD}; give a folder that "
             "`spectrawalk cluster` wrote."
         )
+    if predicted:
+        return read_record(results / RECORD, ("result", "outputs"))
     return read_record(results / RECORD)

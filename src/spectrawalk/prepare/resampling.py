@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,12 +54,13 @@ def resample_spectra(
     from spectral.algorithms.resampling import BandResampler
 
     order, to_order = np.argsort(wavelengths), np.argsort(to_wavelengths)
-    matrix = BandResampler(
-        wavelengths[order],
-        to_wavelengths[to_order],
-        _widths(wavelengths[order], None if fwhm is None else fwhm[order]),
-        _widths(to_wavelengths[to_order], None if to_fwhm is None else to_fwhm[to_order]),
-    ).matrix
+    with _quiet_logger("spectral"):  # it reports each band without overlap
+        matrix = BandResampler(
+            wavelengths[order],
+            to_wavelengths[to_order],
+            _widths(wavelengths[order], None if fwhm is None else fwhm[order]),
+            _widths(to_wavelengths[to_order], None if to_fwhm is None else to_fwhm[to_order]),
+        ).matrix
     matrix = np.nan_to_num(matrix)  # NaN marks a band without any overlap
     known = np.isfinite(spectra[:, order])
     sums = np.where(known, spectra[:, order], 0.0) @ matrix.T
@@ -64,6 +69,17 @@ def resample_spectra(
     enough = weights > LEAST_KNOWN - 1e-9
     resampled[:, to_order] = np.where(enough, sums / np.where(enough, weights, 1.0), np.nan)
     return resampled
+
+
+@contextmanager
+def _quiet_logger(name: str) -> Iterator[None]:
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _widths(sorted_wavelengths: Values, fwhm: Values | None) -> Values:

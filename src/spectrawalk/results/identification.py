@@ -24,6 +24,10 @@ noise alone makes. Of 2,000 spectra of the USGS library with 1 % of noise, 98 % 
 match; without their own entry, 3 % still have one of another material
 (docs/decisions/names.md)."""
 
+LEAST_LIMIT = 0.001
+"""Smallest limit in radians that is not given by hand: numbers in libraries have three digits or
+four, so a spectrum and its copy differ by as much."""
+
 COVERED = 0.9
 """A library spectrum is compared if it has this part of the bands that the best covered one has:
 on a few bands, many materials look alike."""
@@ -241,7 +245,7 @@ class _Shelf:
         candidates = np.flatnonzero(enough & np.isfinite(angles))
         nearest = candidates[np.argsort(angles[candidates], kind="stable")]
         if np.isnan(limit) and nearest.size:
-            limit = NOISE_FACTOR * self._noise_angle(spectrum, nearest[0])
+            limit = max(NOISE_FACTOR * self._noise_angle(spectrum, nearest[0]), LEAST_LIMIT)
         matches = tuple(
             Match(
                 self.names[each],
