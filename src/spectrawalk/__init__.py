@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spectrawalk.estimators import DL, DLSS, SRDL, SpectraWalk, load
     from spectrawalk.io import read_scene
+    from spectrawalk.results.comparison import Comparison, compare_maps
     from spectrawalk.results.result import Result
     from spectrawalk.results.scores import Scores, score
     from spectrawalk.scene import Scene
@@ -23,6 +24,8 @@ _HOME = {
     "load": "estimators",
     "Scene": "scene",
     "read_scene": "io",
+    "Comparison": "results.comparison",
+    "compare_maps": "results.comparison",
     "Result": "results.result",
     "Scores": "results.scores",
     "score": "results.scores",
@@ -32,10 +35,12 @@ __all__ = [
     "DL",
     "DLSS",
     "SRDL",
+    "Comparison",
     "Result",
     "Scene",
     "Scores",
     "SpectraWalk",
+    "compare_maps",
     "load",
     "read_scene",
     "score",
