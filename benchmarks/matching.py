@@ -35,7 +35,9 @@ def second_date(scene, truth, share, light, seed):
         cube[wanted] = donors[rng.integers(len(donors), size=wanted.sum())]
     bands = cube.shape[2]
     smooth = gaussian_filter(rng.normal(size=bands), 5)
-    cube = cube * (1 + light * smooth / smooth.std()) + rng.normal(0, 0.01, cube.shape) * cube.mean()
+    cube = (
+        cube * (1 + light * smooth / smooth.std()) + rng.normal(0, 0.01, cube.shape) * cube.mean()
+    )
     return cube, after
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 # Nothing may be fetched, from wherever the page is opened.
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 _SCORES = ("OA", "AA", "kappa", "NMI", "ARI", "purity")
 
 
@@ -71,14 +71,14 @@ def report_html(result: Result, record: Mapping[str, Any]) -> bytes:
         second = tree_chart(model) if isinstance(model, TreeModel) else eigenvalue_chart(model)
         charts["beside_number"] = Markup(second)
     page = (
-        _environment()
+        environment("page.html.j2")
         .get_template("page.html.j2")
         .render(
-            policy=_POLICY,
+            policy=POLICY,
             title=f"{result.scene.name}: {count(result.n_clusters, 'cluster')}",
             subtitle=_subtitle(result, record),
-            style=Markup(_asset("style.css")),
-            script=Markup(_asset("script.js")),
+            style=Markup(asset("style.css")),
+            script=Markup(asset("script.js")),
             maps=_maps(result),
             clusters=_clusters(result),
             charts=charts,
@@ -93,7 +93,8 @@ def report_html(result: Result, record: Mapping[str, Any]) -> bytes:
     return page.encode("utf-8", errors="replace")
 
 
-def _environment() -> Environment:
+def environment(*templates: str) -> Environment:
+    """Make what fills templates of this package in; all values are escaped."""
     try:
         from jinja2 import DictLoader, Environment, StrictUndefined
     except ImportError as error:
@@ -101,11 +102,12 @@ def _environment() -> Environment:
             "the report needs Jinja2, which is not installed; get it with "
             '`pip install "spectrawalk[figures]"`.'
         ) from error
-    template = {"page.html.j2": _asset("page.html.j2")}
-    return Environment(loader=DictLoader(template), autoescape=True, undefined=StrictUndefined)
+    loader = DictLoader({name: asset(name) for name in templates})
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Read a template, a style or a script of this package."""
     return files("spectrawalk.report").joinpath(name).read_text(encoding="utf-8")
 
 

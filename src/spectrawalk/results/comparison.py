@@ -129,9 +129,9 @@ def compare_maps(
         Cluster of each pixel at two dates.
     match : "overlap", "numbers" or mapping
         Which clusters are the same. ``"overlap"`` matches them one to one so that they have
-        the most pixels in common: right if most of the image did not change. ``"numbers"`` takes the same
-        number for the same cluster: right for one legend, such as that of a prediction. A mapping
-        gives for clusters of the first map their partners in the second map, such as
+        the most pixels in common: right if most of the image did not change. ``"numbers"`` takes
+        the same number for the same cluster: right for one legend, such as that of a prediction.
+        A mapping gives for clusters of the first map their partners in the second map, such as
         :func:`~spectrawalk.results.matching.match_spectra` finds.
     no_label : int or pair of int
         What stands for no cluster: -1 in ``labels_``, 0 in a map that was written to a file.
@@ -310,7 +310,7 @@ def _check_mapping(partner_of: Mapping[int, int], clusters: tuple[list[int], ...
     if len(set(partner_of.values())) < len(partner_of):
         raise ParameterError("match gives one cluster to two; give each another partner.")
     for numbers, found, what in zip(
-        (partner_of.keys(), partner_of.values()), clusters, _MAPS, strict=True
+        (list(partner_of), list(partner_of.values())), clusters, _MAPS, strict=True
     ):
         missing = set(numbers) - set(found)
         if missing:

@@ -89,7 +89,7 @@ def _nearest_other(spectra: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def common_bands(
-    before: NDArray[np.floating], after: NDArray[np.floating]
+    before: NDArray[np.float64], after: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
     """Bands that two scenes have in common, by their wavelengths; None where they are too few.
 
