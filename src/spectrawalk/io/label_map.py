@@ -134,7 +134,11 @@ def read_label_map(path: str | os.PathLike[str]) -> LabelMap:
         str(path),
         plane.crs,
         plane.transform,
-        {code: name for code, name in names.items() if name != f"cluster {code}"},
+        {
+            code: name
+            for code, name in names.items()
+            if name != f"cluster {code}" and code != _no_data(plane)
+        },
         _colors(file),
         unlike,
         spectra,

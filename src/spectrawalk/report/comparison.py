@@ -229,10 +229,11 @@ class ComparedMaps:
         n_before = sum(each.before is not None for each in entries)
         n_after = sum(each.after is not None for each in entries)
         pairs = sum(None not in each[:2] for each in entries)
-        how = {"spectra": "by their mean spectra (spectral angle)", "overlap": "by common pixels"}
+        how = {"spectra": "mean spectra (spectral angle)", "overlap": "common pixels"}[self.rule]
+        why = f", {self.why}" * bool(self.why)
         return (
-            f"clusters are matched {how[self.rule]}, {self.why}: {pairs} of {n_before} in A have a "
-            f"partner among the {n_after} in B"
+            f"clusters are matched by {how}{why}: {pairs} of {n_before} in A have a partner among "
+            f"the {n_after} in B"
         )
 
     @property
@@ -248,13 +249,14 @@ class ComparedMaps:
         if self.rule == "overlap" and matrix.unchanged < matrix.compared / 2:
             found.append(
                 "less than half of the pixels are unchanged under the best matching by common "
-                "pixels, which may then be wrong; results folders with spectra are matched by them"
+                "pixels, which may then be wrong; give results folders, whose clusters are "
+                "matched by their spectra"
             )
         if self.rule == "spectra" and any(None in each[:2] for each in matrix.entries):
             found.append(
                 "a cluster without a partner is less like all clusters of the other map than the "
                 "clusters of one map are like each other; if the two scenes differ in their "
-                "calibration and little changed on the ground, try --match overlap"
+                "calibration and little changed on the ground, match the clusters by overlap"
             )
         if matrix.undecided:
             found.append(
@@ -340,7 +342,7 @@ def _choose(match: str, before: LabelMap, after: LabelMap, has_spectra: bool) ->
     if why:
         return "numbers", why
     if has_spectra:
-        return "spectra", "which change on the ground does not mislead"
+        return "spectra", ""
     return "overlap", "because not both maps have mean spectra in the same bands"
 
 

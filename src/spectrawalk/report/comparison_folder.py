@@ -185,8 +185,7 @@ def _changes(found: ComparedMaps) -> Iterator[Mapping[str, Any]]:
 
 
 def _input(one: LabelMap) -> dict[str, Any]:
-    known = {"command": one.record.get("command", "cluster")} if one.record else {}
-    return {"path": one.title, **known, "files": [file_entry(file) for file in one.files]}
+    return {"path": one.title, "files": [file_entry(file) for file in one.files]}
 
 
 def _angle(found: ComparedMaps, entry: Entry) -> float | None:

@@ -240,7 +240,7 @@ def _spectra_chart(found: ComparedMaps) -> str:
         by_wavelength = sides[0][1] is not None and sides[0][1].wavelengths is not None
         ax.set_xlabel("wavelength (nm)" if by_wavelength else "band number", fontsize=9)
         ax.set_ylabel("value in the cube", fontsize=9)
-        ax.set_title("Mean spectra: A solid, B dashed", fontsize=10)
+        ax.set_title("A solid, B dashed", fontsize=10)
         ax.tick_params(labelsize=8)
         ax.margins(x=0.01)
 
@@ -270,7 +270,6 @@ def _made(found: ComparedMaps, record: Mapping[str, Any]) -> dict[str, Any]:
         rows += [(side, f"{each['path']}, sha256 {each['sha256']}") for each in entry["files"]] or [
             (side, entry["path"])
         ]
-    rows.append(("matching", f"{found.rule}: {found.why}"))
     return {"rows": rows, "record": record_json(dict(record)).decode("ascii")}
 
 

@@ -53,12 +53,6 @@ def common_window(one: Place, other: Place) -> tuple[Window, Window]:
     _check_system(one, other)
     _check_pixels(one, other)
     right, down = _shift(one.transform, other.transform)
-    if max(abs(right - round(right)), abs(down - round(down))) > _SAME_PLACE:
-        raise DataError(
-            f"the pixels of the second map are shifted against those of the first map by "
-            f"{right - math.floor(right):.2f} of a pixel across and "
-            f"{down - math.floor(down):.2f} down; {_advice(one)}."
-        )
     rows, cols = (
         _overlap(length, length_of_other, round(shift))
         for length, length_of_other, shift in zip(
@@ -67,6 +61,12 @@ def common_window(one: Place, other: Place) -> tuple[Window, Window]:
     )
     if rows is None or cols is None:
         raise DataError("the maps do not overlap on the ground; give two maps of one place.")
+    across, along = abs(right - round(right)), abs(down - round(down))
+    if max(across, along) > _SAME_PLACE:
+        raise DataError(
+            f"the pixels of the second map are shifted against those of the first map by "
+            f"{across:.2f} of a pixel across and {along:.2f} down; {_advice(one)}."
+        )
     return (rows[0], cols[0]), (rows[1], cols[1])
 
 
