@@ -22,6 +22,7 @@ PYTHON = {
     "docs/scenes.md": 1,
     "docs/scaling.md": 1,
     "docs/benchmarking.md": 1,
+    "docs/compare.md": 1,
 }
 """Blocks of Python on each page; all are run, the last one by test_cli_reproduce.py."""
 
@@ -69,6 +70,16 @@ def test_the_python_of_the_scenes_runs():
     exec(code, names)
     shapes = names["scene"].cube.shape, names["scene"].ground_truth.shape
     assert f"# {shapes}\n" in code
+
+
+def test_the_python_of_compare_runs():
+    [code] = blocks("python", "docs/compare.md")
+    names = {}
+    exec(code, names)
+    found = names["found"]
+    assert f"# {found.matching}\n" in code
+    assert f"# {list(found.changes)}\n" in code
+    assert found.codes.tolist() == [[1, 1, 1, 1], [1, 2, 1, 0]]
 
 
 @pytest.mark.slow
