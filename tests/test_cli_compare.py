@@ -14,6 +14,7 @@ from command_line import finish, run, start
 from other_programs import needs_gdal
 from two_dates import two_dates
 
+from spectrawalk import read_scene
 from spectrawalk.io import write_scene
 from spectrawalk.io.geotiff_map import write_map
 from spectrawalk.results.cluster_map import ClusterMap
@@ -128,6 +129,24 @@ def test_a_scene_is_labelled_with_the_model_of_the_first_map(there):
     assert not (out / "scene" / "compare.html").exists()
 
 
+def test_pixels_unlike_the_fit_have_an_entry_of_their_own(there):
+    out, _, _ = there
+    scene = read_scene("may.tif")
+    cube = scene.cube.copy()
+    cube[:4, :9] = cube[:4, :9, ::-1] ** 3
+    write_scene(out.parent / "strange.tif", replace(scene, cube=cube))
+    done = compare("may/labels.tif", out.parent / "strange.tif", "-o", out, "--json", "--quiet")
+    assert done.exit_code == 0, done.output
+    record = json.loads(done.stdout)
+    strange = read(out / "matched.tif") == 5
+    assert strange[:4, :9].all()
+    names = [*(f"cluster {k}" for k in range(1, 5)), "unlike the fit", "no data"]
+    assert record["matrix"]["names"] == names
+    assert np.sum(record["matrix"]["pixels"], axis=0)[4] == strange.sum()
+    assert "unlike the fit" in {each["to"] for each in record["changes"]}
+    assert record["pixels"]["changed"] >= strange.sum()
+
+
 def test_the_same_input_gives_the_same_bytes(there):
     out, _, _ = there
     for name in ("one", "other"):
@@ -196,6 +215,7 @@ def test_what_cannot_be_compared_is_refused_in_one_sentence(there):
     assert "--crop is for scenes, and 'june' is a map" in refused(
         "may", "june", "--crop", "0:5,0:5", "-o", out
     )
+    assert "'may.tif' is a scene and not a map" in refused("may.tif", "june", "-o", out)
     assert "does not exist" in refused("may", home / "missing.tif", "-o", out)
     assert not out.exists()
 

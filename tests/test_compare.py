@@ -126,6 +126,12 @@ def test_more_kinds_of_change_than_a_byte_holds():
         ([[-1, -1]], [[0, 1]], {}, "the first map has no pixel with a cluster"),
         ([[0, -1]], [[-1, 0]], {}, "no pixel has a cluster in both maps"),
         ([[0, 1]], [[5, 6]], {"match": "numbers"}, "no number in common: the first one has 0, 1"),
+        (
+            [[0, 2]],
+            [[0, 2]],
+            {"match": "numbers", "unlike": (2, None)},
+            "2 is a cluster in the second map and marks pixels that are unlike the fit in the",
+        ),
         ([[0, 1]], [[0.5, 1]], {}, "found 0.5 in the second map"),
         ([0, 1], [0, 1], {}, "a map needs (rows, cols)"),
         ([list(range(5000))], [[0] * 5000], {}, "more than 4,096 different values"),
@@ -222,7 +228,15 @@ def test_a_map_is_read_with_its_legend(here):
 
 def test_a_map_of_another_program_may_have_class_0(here):
     with rasterio.open(
-        "cover.tif", "w", driver="GTiff", height=1, width=3, count=1, dtype="uint8", nodata=255
+        "cover.tif",
+        "w",
+        driver="GTiff",
+        height=1,
+        width=3,
+        count=1,
+        dtype="uint8",
+        nodata=255,
+        transform=rasterio.Affine(*UTM),
     ) as raster:
         raster.write(np.array([[[0, 7, 255]]], np.uint8))
     found = read_label_map("cover.tif")

@@ -119,6 +119,11 @@ def _compared(
             raise ParameterError(
                 f"{', '.join(given)} is for scenes, and '{after}' is a map; leave it out."
             )
+    if _is_scene(before):
+        raise FileError(
+            f"'{before}' is a scene and not a map; cluster it with --save-model, and give its "
+            "results folder as A."
+        )
     with watch("reading", quiet=quiet):
         one = read_label_map(before)
         other = None if is_scene else read_label_map(after)
@@ -129,7 +134,7 @@ def _compared(
 
 
 def _is_scene(source: str) -> bool:
-    """Whether the second input is a scene: a file with several bands, or a published one."""
+    """Whether an input is a scene: a file with several bands, or a published one."""
     from spectrawalk.datasets import scene_names
     from spectrawalk.io.label_map import holds_scene
 
@@ -144,7 +149,8 @@ def _labelled(
     from spectrawalk.cli.predict import predicted
     from spectrawalk.io.label_map import label_map_of
 
-    model = Path(before) / MODEL
+    place = Path(before)
+    model = (place if place.is_dir() else place.parent) / MODEL
     if not model.is_file():
         raise FileError(
             f"'{source}' is a scene and not a map, and '{before}' has no {MODEL} to label it with; "

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from spectrawalk.errors import DataError, ParameterError
 from spectrawalk.io.label_map import LabelMap
+from spectrawalk.io.map_matching import partner_angles, spectral_partners
 from spectrawalk.io.shared_legend import shared_legend
 from spectrawalk.report.pictures import thinning
 from spectrawalk.results.captions import count
@@ -23,7 +24,6 @@ from spectrawalk.results.comparison import (
     Entry,
     compare_maps,
 )
-from spectrawalk.results.matching import Partners, common_bands, match_spectra, spectral_angles
 from spectrawalk.results.palette import UNLIKE, Color, cluster_colors
 from spectrawalk.scene.alignment import Place, common_window, shifted
 
@@ -290,7 +290,7 @@ def compare_label_maps(before: LabelMap, after: LabelMap, match: str = "auto") -
     ('overlap', ('unchanged', 'class 2 → class 1'))
     """
     before, after = _on_common_grid(before, after)
-    partners = _partners(before, after)
+    partners = spectral_partners(before, after)
     rule, why = _choose(match, before, after, partners is not None)
     if rule == "spectra":
         assert partners is not None
@@ -312,7 +312,7 @@ def compare_label_maps(before: LabelMap, after: LabelMap, match: str = "auto") -
         unlike=(before.unlike, after.unlike),
         row_areas=pixel_areas(before.codes.shape[0], before.crs or after.crs, place.transform),
     )
-    angles = _angles(before, after, comparison.matching)
+    angles = partner_angles(before, after, comparison.matching)
     return ComparedMaps(before, after, comparison, rule, why, angles)
 
 
@@ -344,57 +344,6 @@ def _choose(match: str, before: LabelMap, after: LabelMap, has_spectra: bool) ->
     if has_spectra:
         return "spectra", ""
     return "overlap", "because not both maps have mean spectra in the same bands"
-
-
-def _spectra(before: LabelMap, after: LabelMap) -> tuple[Any, ...] | None:
-    """Numbers and mean spectra of both maps, in the bands that both have; None without any."""
-    one, other = before.spectra, after.spectra
-    if one is None or other is None:
-        return None
-    by_wavelength = one.wavelengths is not None and other.wavelengths is not None
-    bands = common_bands(
-        one.wavelengths if by_wavelength else one.bands,  # type: ignore[arg-type]
-        other.wavelengths if by_wavelength else other.bands,  # type: ignore[arg-type]
-    )
-    if bands is None:
-        return None
-    sides = []
-    for each, chosen in zip((before, after), bands, strict=True):
-        assert each.spectra is not None
-        # Clusters that the window leaves out have no part in it.
-        there = set(np.unique(each.codes).tolist()) - {each.no_data}
-        numbers = [number for number in each.spectra.of_cluster if number in there]
-        means = [each.spectra.of_cluster[number].mean[chosen] for number in numbers]
-        sides.append((numbers, np.array(means).reshape(len(numbers), len(chosen))))
-    return tuple(sides)
-
-
-def _partners(before: LabelMap, after: LabelMap) -> list[Partners] | None:
-    """Match clusters by their mean spectra; None where there are none to compare."""
-    found = _spectra(before, after)
-    if found is None:
-        return None
-    (numbers, means), (numbers_after, means_after) = found
-    return [
-        Partners(numbers[one], numbers_after[other], angle)
-        for one, other, angle in match_spectra(means, means_after)
-    ]
-
-
-def _angles(before: LabelMap, after: LabelMap, matching: Mapping[int, int]) -> dict[int, float]:
-    found = _spectra(before, after)
-    if found is None:
-        return {}
-    (numbers, means), (numbers_after, means_after) = found
-    angles = np.degrees(spectral_angles(means, means_after))
-    pairs = [
-        (one, numbers.index(one), numbers_after.index(other))
-        for one, other in matching.items()
-        if one in numbers and other in numbers_after
-    ]
-    return {
-        one: float(angles[row, col]) for one, row, col in pairs if np.isfinite(angles[row, col])
-    }
 
 
 def _lookup(codes: NDArray[Any], places: Mapping[int | None, int]) -> NDArray[np.int32]:

@@ -113,6 +113,15 @@ def changes_csv(found: ComparedMaps) -> bytes:
 
     Pixels come first, then hectares where the map has a place on the ground. The totals of the rows
     are the clusters of A, those of the columns the clusters of B.
+
+    Examples
+    --------
+    >>> from spectrawalk.report.comparison import compare_label_maps
+    >>> one = LabelMap(np.array([[1, 1, 2]], np.uint8), 0, "may")
+    >>> other = LabelMap(np.array([[3, 1, 0]], np.uint8), 0, "june")
+    >>> found = compare_label_maps(one, other, "numbers")
+    >>> print(changes_csv(found).decode().splitlines()[1])
+    class 1,1,0,1,0,2
     """
     matrix = found.comparison
     names = [*found.names, _NO_DATA, "total"]

@@ -303,6 +303,13 @@ def _common_legend(
             f"second one {_few(clusters[1])}; give match='overlap' if the numbers mean different "
             "clusters."
         )
+    for one, other in ((0, 1), (1, 0)):
+        strange = unlike[one]
+        if strange is not None and strange != unlike[other] and strange in clusters[other]:
+            raise DataError(
+                f"{strange} is a cluster in {_MAPS[other]} and marks pixels that are unlike the "
+                f"fit in {_MAPS[one]}, so the maps have no common legend; give match='overlap'."
+            )
     return tuple(Entry(each, each, each in unlike) for each in sorted({*clusters[0], *clusters[1]}))
 
 
