@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from spectrawalk.io.label_map import LabelMap
+from spectrawalk.results.comparison import clusters_in
 from spectrawalk.results.matching import Partners, common_bands, match_spectra, spectral_angles
 
 
@@ -27,7 +28,7 @@ def _spectra(before: LabelMap, after: LabelMap) -> tuple[Any, ...] | None:
     for each, chosen in zip((before, after), bands, strict=True):
         assert each.spectra is not None
         # Clusters that the window leaves out have no part in it.
-        there = set(np.unique(each.codes).tolist()) - {each.no_data}
+        there = clusters_in(f"'{each.title}'", each.codes, each.no_data)
         numbers = [number for number in each.spectra.of_cluster if number in there]
         means = [each.spectra.of_cluster[number].mean[chosen] for number in numbers]
         sides.append((numbers, np.array(means).reshape(len(numbers), len(chosen))))

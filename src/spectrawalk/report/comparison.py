@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -133,10 +134,10 @@ class ComparedMaps:
         """
         changes = self.comparison.changes
         colors = [np.array(UNCHANGED_COLOR, float)]
-        for place, change in enumerate(changes):
-            rank = sum(each.after == change.after for each in changes[:place])
-            of_kind = sum(each.after == change.after for each in changes)
-            light = 1 - (1 - _DARKEST) * rank / max(1, of_kind - 1)
+        to, so_far = Counter(each.after for each in changes), Counter[int]()
+        for change in changes:
+            light = 1 - (1 - _DARKEST) * so_far[change.after] / max(1, to[change.after] - 1)
+            so_far[change.after] += 1
             colors.append(self.colors[change.after] * light)
         return np.rint(colors).astype(np.uint8)
 

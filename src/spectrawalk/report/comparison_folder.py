@@ -85,14 +85,15 @@ def _write_map(
     table.write_bytes(attribute_table(legend))
     style.write_bytes(qgis_style(_with_areas(legend)))
     is_change = name == CHANGE
+    kind = np.min_scalar_type(legend.n_entries)
     write_cog(
         staged[name],
         found.change_blocks() if is_change else found.matched_blocks(),
         found.comparison.codes.shape,
-        np.min_scalar_type(legend.n_entries),
+        kind,
         nodata=0,
         name=band,
-        colors=color_table(legend),
+        colors=color_table(legend) if kind.itemsize <= 2 else None,  # TIFF has no larger table
         called=folder / name,
         crs=found.crs,
         transform=found.transform,

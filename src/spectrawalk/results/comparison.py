@@ -164,7 +164,7 @@ def compare_maps(
             f"the maps have the shapes {images[0].shape} and {images[1].shape}; give two maps of "
             "one grid."
         )
-    clusters = tuple(_clusters_of(*each) for each in zip(_MAPS, images, empty, strict=True))
+    clusters = tuple(clusters_in(*each) for each in zip(_MAPS, images, empty, strict=True))
     places = tuple(_Places(found) for found in clusters)
     counts = np.zeros((len(clusters[0]) + 1, len(clusters[1]) + 1), np.int64)
     for _, pair in _pairs(images, places):
@@ -202,8 +202,14 @@ def _row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _clusters_of(what: str, image: NDArray[Any], no_label: int) -> list[int]:
-    """Numbers that occur in a map, in order."""
+def clusters_in(what: str, image: NDArray[Any], no_label: int) -> list[int]:
+    """Numbers of the clusters that occur in a map, in order; `what` names it in an error.
+
+    Examples
+    --------
+    >>> clusters_in("the map", np.array([[3, 0, 1]]), 0)
+    [1, 3]
+    """
     found: set[int] = set()
     for part in _row_blocks(image.shape):
         block = image[part]
@@ -381,7 +387,7 @@ def _change_codes(
     to_entry: tuple[NDArray[np.integer], ...],
     n_entries: int,
 ) -> NDArray[Any]:
-    kind = np.min_scalar_type(FIRST_CHANGE + len(changes))
+    kind = np.min_scalar_type(UNCHANGED + len(changes))
     of_pair = np.full((n_entries + 1,) * 2, NO_DATA, kind)
     np.fill_diagonal(of_pair[:-1, :-1], UNCHANGED)
     for code, change in enumerate(changes, start=FIRST_CHANGE):
