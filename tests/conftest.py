@@ -75,3 +75,15 @@ def here(tmp_path, monkeypatch):
 def cube():
     """A small image with three classes."""
     return make_scene(shape=(20, 16), n_bands=10, n_classes=3, random_state=0).cube
+
+
+@pytest.fixture(scope="session")
+def usgs_library() -> Path:
+    """The USGS library splib07, resampled to AVIRIS, as ENVI spectral library."""
+    return _find_or_skip("usgs-library", "s07_AV95_envi.sli")
+
+
+@pytest.fixture(scope="session")
+def samson_endmembers() -> Path:
+    """The published endmembers of Samson: rock, tree and water."""
+    return _find_or_skip("samson", "end3.mat")

@@ -10,15 +10,16 @@ from two_dates import two_dates
 
 from spectrawalk import compare_maps
 from spectrawalk.errors import DataError, FileError, ParameterError
+from spectrawalk.io.cluster_spectra import StoredSpectra
 from spectrawalk.io.geotiff_map import write_map
-from spectrawalk.io.label_map import LabelMap, MapSpectra, holds_scene, read_label_map
+from spectrawalk.io.label_map import LabelMap, holds_scene, read_label_map
 from spectrawalk.io.shared_legend import shared_legend
 from spectrawalk.report.comparison import compare_label_maps
 from spectrawalk.report.comparison_folder import changes_csv
 from spectrawalk.results.cluster_map import ClusterMap, Legend, pixel_areas
 from spectrawalk.results.comparison import Entry
 from spectrawalk.results.matching import common_bands, match_spectra
-from spectrawalk.results.spectra import ClusterSpectrum, cluster_spectra
+from spectrawalk.results.spectra import cluster_spectra
 from spectrawalk.scene.alignment import Place, common_window
 
 UTM = (30.0, 0.0, 500000.0, 0.0, -30.0, 4500000.0)
@@ -279,8 +280,10 @@ def test_scenes_of_one_run_share_a_legend():
 
 
 def with_spectra(codes, means, title):
-    spectra = {n: ClusterSpectrum(np.array(m), np.zeros(3)) for n, m in means.items()}
-    known = MapSpectra(spectra, np.arange(3.0), None)
+    names = tuple(f"cluster {n}" for n in sorted(means))
+    known = StoredSpectra(
+        np.array([means[n] for n in sorted(means)]), np.arange(3), None, None, names
+    )
     return LabelMap(np.array(codes, np.uint8), 0, title, spectra=known, is_own=True)
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from spectrawalk.estimators import DL, DLSS, SRDL, SpectraWalk, load
     from spectrawalk.io import read_scene
     from spectrawalk.results.comparison import Comparison, compare_maps
+    from spectrawalk.results.identification import SpectralLibrary, identify_spectra
     from spectrawalk.results.result import Result
     from spectrawalk.results.scores import Scores, score
     from spectrawalk.scene import Scene
@@ -28,6 +29,8 @@ _HOME = {
     "compare_maps": "results.comparison",
     "Result": "results.result",
     "Scores": "results.scores",
+    "SpectralLibrary": "results.identification",
+    "identify_spectra": "results.identification",
     "score": "results.scores",
 }
 
@@ -40,7 +43,9 @@ __all__ = [
     "Scene",
     "Scores",
     "SpectraWalk",
+    "SpectralLibrary",
     "compare_maps",
+    "identify_spectra",
     "load",
     "read_scene",
     "score",

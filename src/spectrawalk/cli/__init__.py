@@ -17,6 +17,7 @@ from spectrawalk.cli.cut import cut
 from spectrawalk.cli.demo import demo
 from spectrawalk.cli.explore import explore
 from spectrawalk.cli.inspect import inspect
+from spectrawalk.cli.name import name
 from spectrawalk.cli.predict import predict
 from spectrawalk.cli.reproduce import reproduce
 from spectrawalk.cli.score import score
@@ -44,6 +45,7 @@ main.add_command(demo)
 main.add_command(inspect)
 main.add_command(cluster)
 main.add_command(cut)
+main.add_command(name)
 main.add_command(explore)
 main.add_command(predict)
 main.add_command(compare)

@@ -14,7 +14,7 @@ from spectrawalk.cli.console import quiet_option, results_console, watch
 from spectrawalk.cli.naming import naming_options
 from spectrawalk.cli.options import IntegerOrAuto
 from spectrawalk.cli.outputs import output_folder
-from spectrawalk.cli.run import Run
+from spectrawalk.cli.run import Run, record_in
 from spectrawalk.cli.tiles import cut_tiles
 from spectrawalk.errors import FileError, ParameterError
 from spectrawalk.report.file_names import OVERVIEW, RECORD, REPORT, RESULTS, TREE
@@ -98,7 +98,7 @@ def _cut(
     from spectrawalk.results.result import Result
 
     started = datetime.now(UTC)
-    record = _record_in(results)
+    record = record_in(results)
     if record.get("tiles") and record["method"] == "SpectraWalk":
         if source is not None:
             raise ParameterError(f"the cut of a run in tiles needs no scene; leave '{source}' out.")
@@ -121,18 +121,6 @@ def _cut(
         record = run.record(result, inputs | {"cut_from": cut_from}, started, clock)
         written = write_results(folder, result, record, extras)
     run.tell(folder, result, written, {"the cut": clock}, quiet=quiet, as_json=as_json)
-
-
-def _record_in(results: Path) -> dict[str, Any]:
-    """Read the record of the run that wrote a folder."""
-    from spectrawalk.io.run_record import read_record
-
-    if not (results / RECORD).is_file():
-        raise FileError(
-            f"'{results}' is no results folder: it has no {RECORD}; give a folder that "
-            "`spectrawalk cluster` wrote."
-        )
-    return read_record(results / RECORD)
 
 
 def _run_with_tree(results: Path, source: str | None) -> Run:

@@ -16,7 +16,7 @@ from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
 from spectrawalk.cli.scene_request import NO_PREPARATION, SceneRequest, given_options
 from spectrawalk.errors import FileError, ParameterError
-from spectrawalk.report.file_names import MODEL, RECORD, TREE
+from spectrawalk.report.file_names import RECORD
 
 if TYPE_CHECKING:
     from spectrawalk.explore.runs import Opened
@@ -164,12 +164,7 @@ def _open_results(results: Path, folder: Path | None, *, quiet: bool) -> Opened:
     run = Run.from_record(results / RECORD, None)
     with watch("reading", quiet=quiet):
         scene, inputs = run.load()
-    model = _kept_model(results, run)
-    if model is not None and model.labels_.shape != scene.shape:
-        raise FileError(f"the model in '{results}' is of another image than {RECORD} names.")
-    if model is None:
-        with watch(run.method, quiet=quiet):
-            model = run.estimator().fit(scene)
+    model = run.fitted(results, scene, quiet=quiet)
     about = f"{inputs['pixels_sha256']} {run.method} {sorted(run.parameters.items())!r}"
     return Opened(
         scene=scene,
@@ -181,22 +176,6 @@ def _open_results(results: Path, folder: Path | None, *, quiet: bool) -> Opened:
         about=about,
         steps=run.steps,
     )
-
-
-def _kept_model(results: Path, run: Run) -> Any:
-    """Model of a run: its tree, or what --save-model kept; None if there is neither."""
-    import spectrawalk
-    from spectrawalk.io.run_record import sha256_of
-
-    outputs = (run.earlier or {}).get("outputs")
-    for name in (TREE, MODEL):
-        path = results / name
-        known = outputs.get(name) if isinstance(outputs, dict) else None
-        if path.is_file() and known == sha256_of(path):
-            model = spectrawalk.load(path)
-            if type(model).__name__ == run.method:
-                return model
-    return None
 
 
 class _Recorder:

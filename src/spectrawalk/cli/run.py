@@ -169,6 +169,34 @@ class Run:
                 "repeat the run with the version of spectrawalk that the record names."
             ) from error
 
+    def fitted(self, results: Path, scene: Scene, *, quiet: bool) -> Any:
+        """Model of this run, which wrote the folder `results`; fitted again if it was not kept."""
+        from spectrawalk.report.file_names import RECORD
+
+        model = self._kept_model(results)
+        if model is not None and model.labels_.shape != scene.shape:
+            raise FileError(f"the model in '{results}' is of another image than {RECORD} names.")
+        if model is None:
+            with watch(self.method, quiet=quiet):
+                model = self.estimator().fit(scene)
+        return model
+
+    def _kept_model(self, results: Path) -> Any:
+        """Model of this run: its tree, or what --save-model kept; None if there is neither."""
+        import spectrawalk
+        from spectrawalk.io.run_record import sha256_of
+        from spectrawalk.report.file_names import MODEL, TREE
+
+        outputs = (self.earlier or {}).get("outputs")
+        for name in (TREE, MODEL):
+            path = results / name
+            known = outputs.get(name) if isinstance(outputs, dict) else None
+            if path.is_file() and known == sha256_of(path):
+                model = spectrawalk.load(path)
+                if type(model).__name__ == self.method:
+                    return model
+        return None
+
     def load(self) -> tuple[Scene, dict[str, Any]]:
         """Read the scene, and note what was read; refuse another than the record's."""
         from spectrawalk.io.run_record import file_entry, pixels_sha256
@@ -249,3 +277,18 @@ class Run:
             f"the record is of spectrawalk {before}, this is {__version__}: labels may "
             "differ where the method was changed."
         ]
+
+
+def record_in(results: Path, *, predicted: bool = False) -> dict[str, Any]:
+    """Read the record of the run that wrote a folder, also of a prediction if `predicted`."""
+    from spectrawalk.io.run_record import read_record
+    from spectrawalk.report.file_names import RECORD
+
+    if not (results / RECORD).is_file():
+        raise FileError(
+            f"'{results}' is no results folder: it has no {RECORD}; give a folder that "
+            "`spectrawalk cluster` wrote."
+        )
+    if predicted:
+        return read_record(results / RECORD, ("result", "outputs"))
+    return read_record(results / RECORD)

@@ -10,6 +10,7 @@ from spectrawalk.io.masks import read_mask
 from spectrawalk.io.reading import read_array, read_ground_truth, read_scene
 from spectrawalk.io.scene_writers import write_scene
 from spectrawalk.io.scenes import scene_from_cube
+from spectrawalk.io.spectral_library import read_library
 from spectrawalk.io.writers import write_labels_npy, write_labels_png
 from spectrawalk.io.xarray_scene import scene_from_xarray
 
@@ -17,6 +18,7 @@ __all__ = [
     "atomic_path",
     "read_array",
     "read_ground_truth",
+    "read_library",
     "read_mask",
     "read_scene",
     "scene_from_cube",

@@ -6,11 +6,14 @@ import csv
 from collections.abc import Sequence
 from io import StringIO
 from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.errors import DataError
+from spectrawalk.errors import DataError, FileError
+from spectrawalk.io.envi_header import Header
 from spectrawalk.io.envi_map import envi_header, in_braces
 from spectrawalk.results.spectra import ClusterSpectrum
 from spectrawalk.scene import Scene
@@ -45,7 +48,10 @@ def spectra_csv(scene: Scene, spectra: Sequence[ClusterSpectrum]) -> bytes:
 
 
 def spectral_library_files(
-    name: str, scene: Scene, spectra: Sequence[ClusterSpectrum]
+    name: str,
+    scene: Scene,
+    spectra: Sequence[ClusterSpectrum],
+    names: Sequence[str] | None = None,
 ) -> dict[str, bytes]:
     """Names and contents of an ENVI spectral library of the mean spectra: header, then binary.
 
@@ -56,6 +62,8 @@ def spectral_library_files(
     scene : Scene
         Whose bands the spectra have.
     spectra : sequence of ClusterSpectrum
+    names : sequence of str, optional
+        Of the clusters; "cluster 1" and so on without them.
 
     Examples
     --------
@@ -67,6 +75,8 @@ def spectral_library_files(
     >>> list(spectral_library_files("mean", scene, spectra))
     ['mean.hdr', 'mean.sli']
     """
+    if names is None:
+        names = [f"cluster {number}" for number in range(1, len(spectra) + 1)]
     fields: dict[str, object] = {
         "description": in_braces([f"mean spectra of the clusters of {scene.name}"]),
         "samples": scene.n_bands,
@@ -77,7 +87,7 @@ def spectral_library_files(
         "data type": 4,
         "interleave": "bsq",
         "byte order": 0,
-        "spectra names": in_braces([f"cluster {c}" for c in range(1, len(spectra) + 1)]),
+        "spectra names": in_braces(list(names[: len(spectra)])),
     }
     if scene.wavelengths is not None:
         fields["wavelength units"] = "Nanometers"
@@ -90,6 +100,42 @@ def spectral_library_files(
     means = np.array([spectrum.mean for spectrum in spectra])
     _check_range(means)
     return {f"{name}.hdr": envi_header(fields), f"{name}.sli": means.astype("<f4").tobytes()}
+
+
+class StoredSpectra(NamedTuple):
+    """Mean spectra of the clusters as a run wrote them."""
+
+    means: NDArray[np.float64]
+    """Shape (clusters, bands)."""
+    band_numbers: NDArray[np.intp]
+    wavelengths: NDArray[np.float64] | None
+    fwhm: NDArray[np.float64] | None
+    names: tuple[str, ...]
+
+
+def read_cluster_spectra(table: Path, header: Path) -> StoredSpectra:
+    """Read the table of :func:`spectra_csv`; names and widths are in the library's header."""
+    try:
+        rows = list(csv.reader(table.read_text(encoding="ascii").splitlines()))
+        titles, values = rows[0], np.array(rows[1:], dtype=np.float64)
+        means = [at for at, title in enumerate(titles) if title.endswith("_mean")]
+        if titles[0] != "band" or not means or values.ndim != 2 or not len(values):
+            raise ValueError
+    except OSError as error:
+        raise FileError(
+            f"'{table}' cannot be read: {error.strerror or error}; give the folder of a run."
+        ) from error
+    except (ValueError, IndexError):
+        raise FileError(f"'{table}' is not the table of a run; cluster the scene again.") from None
+    wavelengths = values[:, 1] if titles[1] == "wavelength_nm" else None
+    fwhm, names = None, []
+    if header.is_file():
+        fields = Header(header)
+        fwhm, names = fields.fwhm(len(values)), fields.items("spectra names")
+    if len(names) != len(means):
+        names = [f"cluster {number}" for number in range(1, len(means) + 1)]
+    numbers = values[:, 0].astype(np.intp)
+    return StoredSpectra(values[:, means].T, numbers, wavelengths, fwhm, tuple(names))
 
 
 def _check_range(means: NDArray[np.float64]) -> None:

@@ -33,7 +33,7 @@ class EnviFile(Format):
 
     def recognises(self, path: Path, head: bytes) -> bool:
         """See the base class."""
-        return head.startswith(_MAGIC) or (bool(head) and _find_header(path) is not None)
+        return head.startswith(_MAGIC) or (bool(head) and find_header(path) is not None)
 
     def read_scene(self, path: Path, wanted: Wanted) -> Scene:
         """See the base class."""
@@ -87,7 +87,7 @@ def read_header(path: Path) -> Header:
     """Read the header of an ENVI file, of which the header or the binary file is named."""
     with path.open("rb") as file:
         is_header = file.read(len(_MAGIC)) == _MAGIC
-    header_path = path if is_header else _find_header(path)
+    header_path = path if is_header else find_header(path)
     assert header_path is not None  # or the file would not have been recognised
     return Header(header_path)
 
@@ -114,7 +114,7 @@ def _read(binary: Path, layout: Layout, selection: Selection) -> NDArray[Any]:
     return read_part(stored, selection, layout.order)
 
 
-def _find_header(binary: Path) -> Path | None:
+def find_header(binary: Path) -> Path | None:
     """Find the header beside a binary file: X.img.hdr or X.hdr."""
     for suffix in (".hdr", ".HDR"):
         for candidate in (binary.with_name(binary.name + suffix), binary.with_suffix(suffix)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.errors import FileError, SpectrawalkError
+from spectrawalk.io.cluster_spectra import StoredSpectra, read_cluster_spectra
 from spectrawalk.io.formats import Plane
 from spectrawalk.io.geotiff_file import GeotiffFile, open_geotiff
 from spectrawalk.io.own_maps import is_own_map
@@ -23,30 +23,10 @@ from spectrawalk.io.run_record import RECORD_NAME
 from spectrawalk.results.cluster_map import UNLIKE_NAME
 from spectrawalk.results.palette import Color
 from spectrawalk.results.result import Result
-from spectrawalk.results.spectra import ClusterSpectrum
 from spectrawalk.scene import Transform
 
-MAP_NAME, TABLE_NAME = "labels.tif", "spectra.csv"
-"""Files of a run that are read: its map, and the mean spectra of its clusters."""
-
-
-@dataclass(frozen=True, eq=False)
-class MapSpectra:
-    """Mean spectra of the clusters of a map.
-
-    Attributes
-    ----------
-    of_cluster : dict
-        Mean and standard deviation, by the number of the cluster in files.
-    bands : ndarray of shape (bands,)
-        Numbers of the bands in the file that the scene was read from.
-    wavelengths : ndarray of shape (bands,) or None
-        In nanometres.
-    """
-
-    of_cluster: dict[int, ClusterSpectrum]
-    bands: NDArray[np.float64]
-    wavelengths: NDArray[np.float64] | None
+MAP_NAME, TABLE_NAME, HEADER_NAME = "labels.tif", "spectra.csv", "spectra.hdr"
+"""Files of a run that are read: its map, and the mean spectra of its clusters with their header."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +48,8 @@ class LabelMap:
         Red, green and blue, where the file has them.
     unlike : int or None
         Number of the pixels that are unlike the fit, in the map of a prediction that has some.
-    spectra : MapSpectra or None
+    spectra : StoredSpectra or None
+        Mean spectra of clusters 1, 2 and so on.
     record : dict
         Of the run that made the map; empty if there is none.
     files : tuple of Path
@@ -87,7 +68,7 @@ class LabelMap:
     names: dict[int, str] = field(default_factory=dict)
     colors: dict[int, Color] = field(default_factory=dict)
     unlike: int | None = None
-    spectra: MapSpectra | None = None
+    spectra: StoredSpectra | None = None
     record: dict[str, Any] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     is_own: bool = False
@@ -127,7 +108,9 @@ def read_label_map(path: str | os.PathLike[str]) -> LabelMap:
     names = _names(file) or (_names(folder / MAP_NAME) if record else {})
     unlike = next((code for code, name in names.items() if name == UNLIKE_NAME), None)
     table = folder / TABLE_NAME
-    spectra = read_map_spectra(table) if is_own and table.is_file() else None
+    spectra = None
+    if is_own and table.is_file():
+        spectra = read_cluster_spectra(table, folder / HEADER_NAME)
     return LabelMap(
         codes,
         _no_data(plane),
@@ -181,51 +164,18 @@ def label_map_of(
         shown.transform,
         colors={code: tuple(color) for code, color in enumerate(shown.colors.tolist(), start=1)},
         unlike=shown.n_entries if shown.has_unlike else None,
-        spectra=MapSpectra(
-            dict(enumerate(result.spectra, start=1)),
-            scene.band_numbers.astype(np.float64),
+        spectra=StoredSpectra(
+            np.array([each.mean for each in result.spectra]),
+            scene.band_numbers,
             scene.wavelengths,
+            scene.fwhm,
+            shown.names[: result.n_clusters],
         ),
         record=record,
         files=tuple(files),
         is_own=True,
         is_new=True,
     )
-
-
-def read_map_spectra(path: str | os.PathLike[str]) -> MapSpectra:
-    r"""Read the table of mean spectra of a run, which ``spectra_csv`` makes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> path = Path(tempfile.mkdtemp(), "spectra.csv")
-    >>> _ = path.write_text("band,wavelength_nm,cluster_1_mean,cluster_1_std\n3,450.0,0.2,0.1\n")
-    >>> found = read_map_spectra(path)
-    >>> found.wavelengths, found.of_cluster[1]
-    (array([450.]), ClusterSpectrum(mean=array([0.2]), deviation=array([0.1])))
-    """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        head, *rows = csv.reader(text.splitlines())
-        columns = dict(zip(head, np.array(rows, dtype=float).T, strict=True))
-        return MapSpectra(
-            {
-                int(name.split("_")[1]): ClusterSpectrum(
-                    columns[name], columns[name.replace("_mean", "_std")]
-                )
-                for name in head
-                if name.startswith("cluster_") and name.endswith("_mean")
-            },
-            columns["band"],
-            columns.get("wavelength_nm"),
-        )
-    except (OSError, ValueError, KeyError) as error:
-        raise FileError(
-            f"'{path}' is not the table of spectra of a run ({error}); repeat the run, or match "
-            "the clusters by overlap."
-        ) from error
 
 
 def _whole(path: Path, plane: Plane) -> NDArray[Any]:

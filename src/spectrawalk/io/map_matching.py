@@ -17,11 +17,11 @@ def _spectra(before: LabelMap, after: LabelMap) -> tuple[Any, ...] | None:
     one, other = before.spectra, after.spectra
     if one is None or other is None:
         return None
-    by_wavelength = one.wavelengths is not None and other.wavelengths is not None
-    bands = common_bands(
-        one.wavelengths if by_wavelength else one.bands,  # type: ignore[arg-type]
-        other.wavelengths if by_wavelength else other.bands,  # type: ignore[arg-type]
-    )
+    if one.wavelengths is not None and other.wavelengths is not None:
+        bands = common_bands(one.wavelengths, other.wavelengths)
+    else:
+        numbers_of_bands = (each.band_numbers.astype(np.float64) for each in (one, other))
+        bands = common_bands(*numbers_of_bands)
     if bands is None:
         return None
     sides = []
@@ -29,9 +29,9 @@ def _spectra(before: LabelMap, after: LabelMap) -> tuple[Any, ...] | None:
         assert each.spectra is not None
         # Clusters that the window leaves out have no part in it.
         there = clusters_in(f"'{each.title}'", each.codes, each.no_data)
-        numbers = [number for number in each.spectra.of_cluster if number in there]
-        means = [each.spectra.of_cluster[number].mean[chosen] for number in numbers]
-        sides.append((numbers, np.array(means).reshape(len(numbers), len(chosen))))
+        numbers = [number for number in there if 1 <= number <= len(each.spectra.means)]
+        means = each.spectra.means[np.array(numbers, dtype=int) - 1][:, chosen]
+        sides.append((numbers, means))
     return tuple(sides)
 
 
@@ -40,10 +40,8 @@ def spectral_partners(before: LabelMap, after: LabelMap) -> list[Partners] | Non
 
     Examples
     --------
-    >>> from spectrawalk.io.label_map import MapSpectra
-    >>> from spectrawalk.results.spectra import ClusterSpectrum
-    >>> spectra = {1: ClusterSpectrum(np.ones(3), np.zeros(3))}
-    >>> known = MapSpectra(spectra, bands=np.arange(3.0), wavelengths=None)
+    >>> from spectrawalk.io.cluster_spectra import StoredSpectra
+    >>> known = StoredSpectra(np.ones((1, 3)), np.arange(3), None, None, ("cluster 1",))
     >>> one = LabelMap(np.array([[1]]), 0, "may", spectra=known)
     >>> [(each.before, each.after) for each in spectral_partners(one, one)]
     [(1, 1)]

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -46,8 +47,8 @@ def record_json(record: dict[str, Any]) -> bytes:
     return (json.dumps(record, indent=2, default=_plain) + "\n").encode("ascii")
 
 
-def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the record of a run, and refuse what is none."""
+def read_record(path: str | os.PathLike[str], parts: Sequence[str] = _PARTS) -> dict[str, Any]:
+    """Read the record of a run, and refuse what lacks one of its `parts`."""
     try:
         record = json.loads(Path(path).read_bytes())
     except OSError as error:
@@ -57,7 +58,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError):
         record = None
-    if not isinstance(record, dict) or any(part not in record for part in _PARTS):
+    if not isinstance(record, dict) or any(part not in record for part in parts):
         raise FileError(
             f"'{path}' is not the record of a run; give the run.json that `spectrawalk cluster` "
             "wrote."
@@ -139,6 +140,11 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
+def spread_entry(result: Result) -> list[float | None]:
+    """Spread of each cluster for the record; None without pixels."""
+    return [None if np.isnan(each) else round(float(each), 5) for each in result.spread]
+
+
 def outcome(result: Result) -> dict[str, Any]:
     """What a run found, as plain values: its part of the record."""
     scores = None if result.scores is None else asdict(result.scores)
@@ -146,6 +152,7 @@ def outcome(result: Result) -> dict[str, Any]:
         "n_clusters": result.n_clusters,
         "sizes": result.sizes.tolist(),
         f"mean_{result.certainty.name}": result.mean_certainty.round(4).tolist(),
+        "spread": spread_entry(result),
     }
     if result.predicted:
         return found | {"unlike_the_fit": int(result.unlike.sum()), "scores": scores}

@@ -33,12 +33,12 @@ def spectra_chart(result: Result) -> str:
                 cluster = n_clusters - place % n_clusters
                 artist.set_gid(f"spectrum-{cluster}-{type(artist).__name__}-{place}")
 
-    return draw_chart(draw, "spectra", (11.0, 3.9))
+    return svg_chart(draw, "spectra", (11.0, 3.9))
 
 
 def number_chart(model: FittedModel | TreeModel) -> str:
     """What speaks for the number of clusters."""
-    return draw_chart(
+    return svg_chart(
         lambda ax: draw_number_curve(ax, model, cluster_colors(model.n_clusters_)),
         "modes",
         (4.5, 3.3),
@@ -47,7 +47,7 @@ def number_chart(model: FittedModel | TreeModel) -> str:
 
 def tree_chart(model: TreeModel) -> str:
     """Dendrogram with the clusters' colours and the cut."""
-    return draw_chart(
+    return svg_chart(
         lambda ax: draw_tree(ax, model, cluster_colors(model.n_clusters_)), "tree", (4.5, 3.3)
     )
 
@@ -72,7 +72,7 @@ def eigenvalue_chart(model: FittedModel) -> str:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.legend(fontsize=9, frameon=False)
 
-    return draw_chart(draw, "eigenvalues", (4.5, 3.3))
+    return svg_chart(draw, "eigenvalues", (4.5, 3.3))
 
 
 def reliability_chart(curve: Reliability, name: str) -> str:
@@ -87,10 +87,10 @@ def reliability_chart(curve: Reliability, name: str) -> str:
         ax.tick_params(labelsize=8)
         ax.grid(alpha=0.3)
 
-    return draw_chart(draw, "reliability", (4.5, 3.3))
+    return svg_chart(draw, "reliability", (4.5, 3.3))
 
 
-def draw_chart(draw: Callable[[Axes], None], name: str, size: tuple[float, float]) -> str:
+def svg_chart(draw: Callable[[Axes], None], name: str, size: tuple[float, float]) -> str:
     """Draw on a page of that size, in inches, and give the ``svg`` element."""
     from matplotlib import rc_context
 

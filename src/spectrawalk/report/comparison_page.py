@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.io.label_map import MapSpectra
+from spectrawalk.io.cluster_spectra import StoredSpectra
 from spectrawalk.io.run_record import record_json
-from spectrawalk.report.charts import draw_chart
+from spectrawalk.report.charts import svg_chart
 from spectrawalk.report.comparison import ComparedMaps
-from spectrawalk.report.page import POLICY, asset, environment
+from spectrawalk.report.page import POLICY, asset, page_template
 from spectrawalk.report.pictures import address_of, labels_picture, thinning
 from spectrawalk.report.spectra_plot import unbroken_runs
 from spectrawalk.results.captions import areas as in_words
@@ -43,26 +43,22 @@ def comparison_html(found: ComparedMaps, record: Mapping[str, Any]) -> bytes:
 
     figure_and_patch()  # or says how to get the library for pictures
     matrix = found.comparison
-    page = (
-        environment(_TEMPLATE)
-        .get_template(_TEMPLATE)
-        .render(
-            policy=POLICY,
-            title=f"{matrix.changed / matrix.compared:.1%} changed from A to B",
-            subtitle=_subtitle(found),
-            inputs=(found.before.title, found.after.title),
-            style=Markup(asset("style.css")),
-            script=Markup(asset("comparison.js")),
-            maps=_maps(found),
-            sums=_sums(found),
-            changes=_changes(found),
-            clusters=_clusters(found),
-            matched=_sentence(found.matched_in_words),
-            matrix=_matrix(found),
-            spectra=Markup(_spectra_chart(found)) if _has_spectra(found) else None,
-            remarks=[_sentence(each) for each in found.remarks],
-            made=_made(found, record),
-        )
+    page = page_template(_TEMPLATE).render(
+        policy=POLICY,
+        title=f"{matrix.changed / matrix.compared:.1%} changed from A to B",
+        subtitle=_subtitle(found),
+        inputs=(found.before.title, found.after.title),
+        style=Markup(asset("style.css")),
+        script=Markup(asset("comparison.js")),
+        maps=_maps(found),
+        sums=_sums(found),
+        changes=_changes(found),
+        clusters=_clusters(found),
+        matched=_sentence(found.matched_in_words),
+        matrix=_matrix(found),
+        spectra=Markup(_spectra_chart(found)) if _has_spectra(found) else None,
+        remarks=[_sentence(each) for each in found.remarks],
+        made=_made(found, record),
     )
     return page.encode("utf-8", errors="replace")
 
@@ -235,7 +231,7 @@ def _spectra_chart(found: ComparedMaps) -> str:
         for numbers, spectra, style, side in sides:
             assert spectra is not None
             for place, number in enumerate(numbers):
-                if number in spectra.of_cluster:
+                if number is not None and 1 <= number <= len(spectra.means):
                     _draw_mean(ax, spectra, number, found.colors[place] / 255, style, place, side)
         by_wavelength = sides[0][1] is not None and sides[0][1].wavelengths is not None
         ax.set_xlabel("wavelength (nm)" if by_wavelength else "band number", fontsize=9)
@@ -244,20 +240,22 @@ def _spectra_chart(found: ComparedMaps) -> str:
         ax.tick_params(labelsize=8)
         ax.margins(x=0.01)
 
-    return draw_chart(draw, "spectra", (11.0, 3.9))
+    return svg_chart(draw, "spectra", (11.0, 3.9))
 
 
 def _draw_mean(
     ax: Axes,
-    spectra: MapSpectra,
+    spectra: StoredSpectra,
     number: int,
     color: NDArray[np.floating],
     style: str,
     place: int,
     side: str,
 ) -> None:
-    x = spectra.bands if spectra.wavelengths is None else spectra.wavelengths
-    mean = spectra.of_cluster[number].mean
+    x = np.asarray(
+        spectra.band_numbers if spectra.wavelengths is None else spectra.wavelengths, np.float64
+    )
+    mean = spectra.means[number - 1]
     for part, run in enumerate(unbroken_runs(x)):
         lines = ax.plot(x[run], mean[run], style, color=color, lw=1.3)
         lines[0].set_gid(f"spectrum-{place + 1}-{side}-{part}")

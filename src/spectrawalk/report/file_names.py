@@ -7,6 +7,7 @@ CONFIDENCE, MARGIN = "confidence.tif", "margin.tif"
 SPECTRA, OVERVIEW, REPORT = "spectra", "overview.png", "report.html"
 MODEL, TREE, RECORD = "model.npz", "tree.npz", "run.json"
 LEAVES, LEAF_TABLE = "leaves.tif", "leaves.npz"
+NAMES, NAMES_PAGE = "names.csv", "names.html"
 
 WHAT = {
     MAP: "map for QGIS: clusters from 1, 0 for no data; legend in the files beside it",
@@ -23,6 +24,8 @@ WHAT = {
     MODEL: "fitted model, for spectrawalk.load and spectrawalk predict",
     LEAVES: "clusters of the finest cut, for spectrawalk cut: maps of other numbers of clusters",
     LEAF_TABLE: "tree of these clusters, with their pixels, areas and spectra",
+    NAMES_PAGE: "nearest library spectra of each cluster, for the browser: tables and plots",
+    NAMES: "nearest library spectra of each cluster as a table",
     RECORD: "record of the run: inputs, settings, versions, times",
 }
 """Files that the screen names, in that order, and what it says of them."""
@@ -55,5 +58,5 @@ COMPARED = (
     *(beside for name in WHAT_OF_COMPARISON for beside in BESIDE.get(name, ())),
 )
 
-EXTRAS = (OVERVIEW, REPORT, TREE, MODEL, LEAVES, LEAF_TABLE)
+EXTRAS = (OVERVIEW, REPORT, TREE, MODEL, LEAVES, LEAF_TABLE, NAMES, NAMES_PAGE)
 """Files that are not always wanted, or that not every method gives."""

@@ -34,7 +34,7 @@ from spectrawalk.results.result import Result
 from spectrawalk.scene.georeference import crs_name
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Template
 
 # Nothing may be fetched, from wherever the page is opened.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -70,31 +70,27 @@ def report_html(result: Result, record: Mapping[str, Any]) -> bytes:
         model = result.model
         second = tree_chart(model) if isinstance(model, TreeModel) else eigenvalue_chart(model)
         charts["beside_number"] = Markup(second)
-    page = (
-        environment("page.html.j2")
-        .get_template("page.html.j2")
-        .render(
-            policy=POLICY,
-            title=f"{result.scene.name}: {count(result.n_clusters, 'cluster')}",
-            subtitle=_subtitle(result, record),
-            style=Markup(asset("style.css")),
-            script=Markup(asset("script.js")),
-            maps=_maps(result),
-            clusters=_clusters(result),
-            charts=charts,
-            levels=level_maps(result),
-            remarks=[_capital(each) for each in _remarks(result)],
-            agreement=_agreement(result),
-            used=_used(result),
-            made=_made(result, record),
-        )
+    page = page_template("page.html.j2").render(
+        policy=POLICY,
+        title=f"{result.scene.name}: {count(result.n_clusters, 'cluster')}",
+        subtitle=_subtitle(result, record),
+        style=Markup(asset("style.css")),
+        script=Markup(asset("script.js")),
+        maps=_maps(result),
+        clusters=_clusters(result),
+        charts=charts,
+        levels=level_maps(result),
+        remarks=[_capital(each) for each in _remarks(result)],
+        agreement=_agreement(result),
+        used=_used(result),
+        made=_made(result, record),
     )
     # A file name may hold bytes that are no text at all.
     return page.encode("utf-8", errors="replace")
 
 
-def environment(*templates: str) -> Environment:
-    """Make what fills templates of this package in; all values are escaped."""
+def page_template(name: str) -> Template:
+    """Template of a page of this package, in which every value is escaped."""
     try:
         from jinja2 import DictLoader, Environment, StrictUndefined
     except ImportError as error:
@@ -102,12 +98,13 @@ def environment(*templates: str) -> Environment:
             "the report needs Jinja2, which is not installed; get it with "
             '`pip install "spectrawalk[figures]"`.'
         ) from error
-    loader = DictLoader({name: asset(name) for name in templates})
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    texts = {each: asset(each) for each in ("page.html.j2", name)}
+    environment = Environment(loader=DictLoader(texts), autoescape=True, undefined=StrictUndefined)
+    return environment.get_template(name)
 
 
 def asset(name: str) -> str:
-    """Read a template, a style or a script of this package."""
+    """Text of a file of this folder."""
     return files("spectrawalk.report").joinpath(name).read_text(encoding="utf-8")
 
 

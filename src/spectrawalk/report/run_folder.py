@@ -67,6 +67,7 @@ def write_results(
     result: Result,
     record: Mapping[str, Any],
     extras: Sequence[str] = (OVERVIEW, REPORT),
+    files: Mapping[str, bytes] | None = None,
 ) -> tuple[list[tuple[Path, str]], list[str]]:
     """Write all results as one set; remove what an earlier run left besides.
 
@@ -79,6 +80,8 @@ def write_results(
     extras : sequence of str
         Those of :data:`~spectrawalk.report.file_names.EXTRAS` that are wanted. The tree of a fit
         is always written.
+    files : mapping of str to bytes, optional
+        Further files of the set.
 
     Returns
     -------
@@ -96,6 +99,9 @@ def write_results(
                 remarks.append(f"{names[-1]} was not written: {trouble}")
             else:
                 staged |= paths
+        for name, content in (files or {}).items():
+            staged[name] = file(name)
+            staged[name].write_bytes(content)
         checksums = {name: sha256_of(path) for name, path in staged.items()}
         file(RECORD).write_bytes(record_json({**record, "outputs": checksums}))
     written = {*staged, RECORD}
@@ -149,7 +155,9 @@ def _products(result: Result, record: Mapping[str, Any], extras: Sequence[str]) 
             }
         ),
         (table,): _encoded(lambda: {table: spectra_csv(scene, result.spectra)}),
-        library: _encoded(lambda: spectral_library_files(SPECTRA, scene, result.spectra)),
+        library: _encoded(
+            lambda: spectral_library_files(SPECTRA, scene, result.spectra, result.map.names)
+        ),
         **_tree(result),
         **{(name,): makers[name] for name in extras},
     }

@@ -16,7 +16,7 @@ from spectrawalk.results.components import first_component
 from spectrawalk.results.model import FittedModel, TreeModel
 from spectrawalk.results.remarks import explain_choice, find_doubts
 from spectrawalk.results.scores import Scores, score
-from spectrawalk.results.spectra import ClusterSpectrum, cluster_spectra
+from spectrawalk.results.spectra import ClusterSpectrum, cluster_spectra, spectral_spread
 from spectrawalk.scene import Scene
 
 
@@ -143,6 +143,14 @@ class Result:
     def spectra(self) -> list[ClusterSpectrum]:
         """Mean and standard deviation of each cluster's spectra; NaN for one without pixels."""
         return cluster_spectra(self.scene, self.labels, self.n_clusters)
+
+    @cached_property
+    def spread(self) -> NDArray[np.float64]:
+        """Spectral angle to the mean spectrum that 95 % of a cluster's pixels do not exceed, (K,).
+
+        In radians; NaN for a cluster without pixels. A library spectrum within it is a good match.
+        """
+        return spectral_spread(self.scene, self.labels, self.spectra)
 
     @cached_property
     def certainty(self) -> Certainty:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +56,50 @@ def cluster_spectra(
     deviations = np.ldexp(np.sqrt(variances / sizes), exponents)
     means = np.ldexp(means, exponents)
     return [ClusterSpectrum(*each) for each in zip(means, deviations, strict=True)]
+
+
+SPREAD = 0.95
+"""Part of a cluster's pixels that its spread takes in."""
+
+
+def spectral_spread(
+    scene: Scene, labels: NDArray[np.integer], spectra: Sequence[ClusterSpectrum]
+) -> Row:
+    """Spectral angle to the cluster's mean that 95 % of its pixels do not exceed, shape (K,).
+
+    In radians; NaN for a cluster without pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectrawalk import Scene
+    >>> scene = Scene(np.array([[[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]))
+    >>> labels = np.zeros((1, 3), dtype=int)
+    >>> spectral_spread(scene, labels, cluster_spectra(scene, labels)).round(3)
+    array([0.785])
+    """
+    directions = np.array([_unit(spectrum.mean[np.newaxis])[0] for spectrum in spectra])
+    angles, clusters = [], []
+    for pixels, cluster in in_blocks(scene, labels):
+        cosines = np.einsum("ij,ij->i", _unit(pixels), directions[cluster])
+        angles.append(np.arccos(np.clip(cosines, -1.0, 1.0)).astype(np.float32))
+        clusters.append(cluster)
+    angle, of = np.concatenate(angles), np.concatenate(clusters)
+    ends = np.cumsum(np.bincount(of, minlength=len(spectra)))[:-1]
+    parts = np.split(angle[np.argsort(of, kind="stable")], ends)
+    return np.array([_quantile(part) for part in parts])
+
+
+def _quantile(angles: NDArray[np.float32]) -> float:
+    return float(np.quantile(angles, SPREAD, method="inverted_cdf")) if angles.size else np.nan
+
+
+def _unit(spectra: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Spectra divided by their length; those of 0 stay."""
+    peaks = np.abs(spectra).max(axis=1, initial=0.0, keepdims=True)
+    scaled = spectra / np.where(peaks > 0, peaks, 1.0)  # squares of the values might overflow
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return np.asarray(scaled / np.where(lengths > 0, lengths, 1.0))
 
 
 def _exponents(scene: Scene, labels: NDArray[np.integer]) -> NDArray[np.intc]:

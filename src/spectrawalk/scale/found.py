@@ -17,7 +17,7 @@ from spectrawalk.consensus.tree import ClusterTree
 from spectrawalk.errors import FileError
 from spectrawalk.estimators.spectrawalk import SpectraWalk
 from spectrawalk.io.cog import read_windows
-from spectrawalk.results.cluster_map import ClusterMap, pixel_areas
+from spectrawalk.results.cluster_map import ClusterMap, Legend, pixel_areas
 from spectrawalk.results.result import Result, Thinned
 from spectrawalk.results.spectra import ClusterSpectrum
 from spectrawalk.scale.model import Labelled
@@ -84,6 +84,7 @@ class Found:
         n_clusters: int,
         confidence: NDArray[np.float32] | None = None,
         mean_confidence: NDArray[np.float64] | None = None,
+        legend: Legend | None = None,
     ) -> Result:
         """Result with the numbers of the whole scene, and the maps of the thinned one.
 
@@ -94,17 +95,19 @@ class Found:
             Without it, the result has none: 0 everywhere.
         mean_confidence : ndarray of shape (n_clusters,), optional
             Mean confidence of each cluster in the whole scene.
+        legend : Legend, optional
+            Names and colours, where a person gave them.
         """
         cluster = self.tree.ancestors(n_clusters)
         model = self._model(n_clusters, confidence)
         labels = np.where(self.thin_leaf >= 0, cluster[self.thin_leaf], -1)
         image = Thinned(self.image_shape, int(self.counts.sum()), self.cell)
-        result = Result(self.thin, labels, n_clusters, model, thinned=image)
+        result = Result(self.thin, labels, n_clusters, model, legend=legend, thinned=image)
         sizes, counts = (
             np.bincount(cluster, each, minlength=n_clusters).astype(np.int64)
             for each in (self.counts, self.map_counts)
         )
-        shown = ClusterMap(labels, n_clusters, self.crs, self.transform)
+        shown = ClusterMap(labels, n_clusters, self.crs, self.transform, legend=legend)
         areas = None if self.areas is None else np.bincount(cluster, self.areas, n_clusters)
         _know(shown, counts=counts, areas=areas)
         _know(result, sizes=sizes, map=shown, spectra=self.spectra(n_clusters))

@@ -15,7 +15,7 @@ from spectrawalk.io.cluster_spectra import spectra_csv, spectral_library_files
 from spectrawalk.io.cog import write_cog
 from spectrawalk.io.geotiff_map import BAND_NAME, color_table
 from spectrawalk.io.qgis_style import qgis_style
-from spectrawalk.io.run_record import outcome, record_json, sha256_of
+from spectrawalk.io.run_record import outcome, record_json, sha256_of, spread_entry
 from spectrawalk.report.file_names import (
     BESIDE,
     CONFIDENCE,
@@ -109,7 +109,11 @@ def write_cut(
     with atomic_set(folder, remove=RESULTS) as file:
         staged = _write_map(folder, file, found, result, leaves)
         staged |= _write_spectra(file, result)
-        found_out = {"n_clusters": result.n_clusters, "sizes": result.sizes.tolist()}
+        found_out = {
+            "n_clusters": result.n_clusters,
+            "sizes": result.sizes.tolist(),
+            "spread": spread_entry(result),
+        }
         remarks = _finish(folder, file, staged, {**record, "result": found_out})
     remarks.append(
         f"{CONFIDENCE} and {REPORT} were left out: they need the runs of the fit, and a cut of a "
@@ -122,10 +126,7 @@ def _write_map(
     folder: Path, file: Any, found: Found, result: Result, leaves: Path
 ) -> dict[str, Path]:
     cluster = found.tree.ancestors(result.n_clusters)
-    legend, style = BESIDE[MAP]
-    staged = {legend: file(legend), style: file(style), MAP: file(MAP)}
-    staged[legend].write_bytes(attribute_table(result.map))
-    staged[style].write_bytes(qgis_style(result.map))
+    staged = {**_write_names(file, result), MAP: file(MAP)}
     write_cog(
         staged[MAP], cut_blocks(leaves, cluster), found.shape, np.uint8,
         nodata=0, name=BAND_NAME, colors=color_table(result.map), called=folder / MAP,
@@ -134,9 +135,34 @@ def _write_map(
     return staged
 
 
+def write_legend(
+    folder: Path, result: Result, record: Mapping[str, Any], files: Mapping[str, bytes]
+) -> list[str]:
+    """Write the names and colours of a result into its folder, with further files; give remarks."""
+    drawn = [name for name in (REPORT, OVERVIEW) if (folder / name).is_file()]
+    with atomic_set(folder) as file:
+        staged = _write_names(file, result) | _write_spectra(file, result)
+        for name, content in files.items():
+            staged[name] = file(name)
+            staged[name].write_bytes(content)
+        checksums = {name: sha256_of(path) for name, path in staged.items()}
+        outputs = {**record["outputs"], **checksums}
+        file(RECORD).write_bytes(record_json({**record, "outputs": outputs}))
+    return [f"{' and '.join(drawn)} of the run in tiles still show numbers."] if drawn else []
+
+
+def _write_names(file: Any, result: Result) -> dict[str, Path]:
+    """Write what has the names and colours of the clusters, beside the map."""
+    legend, style = BESIDE[MAP]
+    staged = {legend: file(legend), style: file(style)}
+    staged[legend].write_bytes(attribute_table(result.map))
+    staged[style].write_bytes(qgis_style(result.map))
+    return staged
+
+
 def _write_spectra(file: Any, result: Result) -> dict[str, Path]:
     contents = {f"{SPECTRA}.csv": spectra_csv(result.scene, result.spectra)}
-    contents |= spectral_library_files(SPECTRA, result.scene, result.spectra)
+    contents |= spectral_library_files(SPECTRA, result.scene, result.spectra, result.map.names)
     staged = {name: file(name) for name in contents}
     for name, path in staged.items():
         path.write_bytes(contents[name])
