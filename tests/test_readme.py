@@ -22,6 +22,8 @@ PYTHON = {
     "docs/scenes.md": 1,
     "docs/scaling.md": 1,
     "docs/benchmarking.md": 1,
+    "docs/compare.md": 1,
+    "docs/naming.md": 1,
 }
 """Blocks of Python on each page; all are run, the last one by test_cli_reproduce.py."""
 
@@ -53,6 +55,16 @@ def test_the_python_of_the_readme_runs(here):
     assert Path("labels.tif").exists()
 
 
+def test_the_python_of_naming_runs(here):
+    (code,) = blocks("python", "docs/naming.md")
+    *first, names, last = code.strip().splitlines()
+    found = {}
+    exec("\n".join(first), found)
+    assert str(eval(names.split("  #")[0], found)) == names.split("# ")[1]
+    angle, limit = eval(last.split("  #")[0], found)
+    assert angle < limit
+
+
 def test_the_python_of_spectrawalk_runs(here):
     write_scene("scene.hdr", make_scene((20, 16), n_bands=10, n_classes=3, random_state=0))
     cuts, queries = blocks("python", "docs/spectrawalk.md")
@@ -69,6 +81,16 @@ def test_the_python_of_the_scenes_runs():
     exec(code, names)
     shapes = names["scene"].cube.shape, names["scene"].ground_truth.shape
     assert f"# {shapes}\n" in code
+
+
+def test_the_python_of_compare_runs():
+    [code] = blocks("python", "docs/compare.md")
+    names = {}
+    exec(code, names)
+    found = names["found"]
+    assert f"# {found.matching}\n" in code
+    assert f"# {list(found.changes)}\n" in code
+    assert found.codes.tolist() == [[1, 1, 1, 1], [1, 2, 1, 0]]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spectrawalk.estimators import DL, DLSS, SRDL, SpectraWalk, load
     from spectrawalk.io import read_scene
+    from spectrawalk.results.comparison import Comparison, compare_maps
     from spectrawalk.results.identification import SpectralLibrary, identify_spectra
     from spectrawalk.results.result import Result
     from spectrawalk.results.scores import Scores, score
@@ -24,6 +25,8 @@ _HOME = {
     "load": "estimators",
     "Scene": "scene",
     "read_scene": "io",
+    "Comparison": "results.comparison",
+    "compare_maps": "results.comparison",
     "Result": "results.result",
     "Scores": "results.scores",
     "SpectralLibrary": "results.identification",
@@ -35,11 +38,13 @@ __all__ = [
     "DL",
     "DLSS",
     "SRDL",
+    "Comparison",
     "Result",
     "Scene",
     "Scores",
     "SpectraWalk",
     "SpectralLibrary",
+    "compare_maps",
     "identify_spectra",
     "load",
     "read_scene",

@@ -10,6 +10,7 @@ import click
 from spectrawalk import __version__
 from spectrawalk.cli.benchmark import benchmark
 from spectrawalk.cli.cluster import cluster
+from spectrawalk.cli.compare import compare
 from spectrawalk.cli.console import OneLineErrors
 from spectrawalk.cli.convert import convert
 from spectrawalk.cli.cut import cut
@@ -47,6 +48,7 @@ main.add_command(cut)
 main.add_command(name)
 main.add_command(explore)
 main.add_command(predict)
+main.add_command(compare)
 main.add_command(score)
 main.add_command(convert)
 main.add_command(reproduce)

@@ -85,23 +85,14 @@ def _predict(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    import spectrawalk
     from spectrawalk.cli import report
     from spectrawalk.report.file_names import RECORD
     from spectrawalk.report.run_folder import write_results
-    from spectrawalk.results.result import Result
 
-    started = datetime.now(UTC)
-    with watch("reading", quiet=quiet):
-        model = spectrawalk.load(model_file)
-        scene = _matching_scene(request, model)
+    result, record = predicted(model_file, request, quiet=quiet, as_json=as_json)
+    scene = result.scene
     console = results_console(quiet=quiet or as_json)
-    report.describe_scene(console, scene, "label")
-    with watch("predict", quiet=quiet) as clock:
-        labels, margin = model.predict_with_margin(scene)
     with watch("writing", quiet=quiet):
-        result = Result.of_prediction(scene, model, labels, margin)
-        record = _record(model_file, request, result, started, clock)
         files, remarks = write_results(folder, result, record, extras)
     if as_json:
         click.echo((folder / RECORD).read_text(encoding="ascii"), nl=False)
@@ -117,9 +108,28 @@ def _predict(
         )
     if result.scores is not None:
         report.describe_scores(console, result.scores)
-    say(console, f"time: {clock.total:.1f} s")
+    say(console, f"time: {record['times']['seconds']:.1f} s")
     say(console)
     report.describe_files(console, files, remarks)
+
+
+def predicted(
+    model_file: str, request: SceneRequest, *, quiet: bool, as_json: bool
+) -> tuple[Result, dict[str, Any]]:
+    """Label a scene; give the result and its record."""
+    import spectrawalk
+    from spectrawalk.cli import report
+    from spectrawalk.results.result import Result
+
+    started = datetime.now(UTC)
+    with watch("reading", quiet=quiet):
+        model = spectrawalk.load(model_file)
+        scene = _matching_scene(request, model)
+    report.describe_scene(results_console(quiet=quiet or as_json), scene, "label")
+    with watch("predict", quiet=quiet) as clock:
+        labels, margin = model.predict_with_margin(scene)
+    result = Result.of_prediction(scene, model, labels, margin)
+    return result, _record(model_file, request, result, started, clock)
 
 
 def _matching_scene(request: SceneRequest, model: DiffusionLearner) -> Scene:

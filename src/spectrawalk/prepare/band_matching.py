@@ -49,7 +49,7 @@ def match_bands(
     away = np.abs(scene.wavelengths[:, np.newaxis] - wavelengths)
     nearest = away.argmin(axis=0)
     distance = away[nearest, np.arange(n_bands)]
-    missing = np.flatnonzero(distance > _half_spacing(wavelengths))
+    missing = np.flatnonzero(distance > half_spacing(wavelengths))
     if missing.size:
         first = missing[0]
         raise DataError(
@@ -61,7 +61,7 @@ def match_bands(
     return nearest
 
 
-def _half_spacing(wavelengths: NDArray[np.float64]) -> NDArray[np.float64]:
+def half_spacing(wavelengths: NDArray[np.float64]) -> NDArray[np.float64]:
     """Half the distance from each band to its nearest neighbour."""
     order = np.argsort(wavelengths, kind="stable")
     gaps = np.diff(wavelengths[order])

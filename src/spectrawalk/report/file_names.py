@@ -30,14 +30,33 @@ WHAT = {
 }
 """Files that the screen names, in that order, and what it says of them."""
 
+CHANGE, CHANGES, MATCHED = "change.tif", "changes.csv", "matched.tif"
+COMPARISON, COMPARISON_RECORD = "compare.html", "compare.json"
+
+WHAT_OF_COMPARISON = {
+    CHANGE: "change map for QGIS: 1 unchanged, from 2 the kinds of change, 0 for no data",
+    MATCHED: "map B with the numbers and colours of A",
+    COMPARISON: "page for the browser: both maps, the changes, the matrix",
+    CHANGES: "change matrix in pixels and hectares: rows are A, columns B",
+    COMPARISON_RECORD: "record: inputs, matching, matrix, versions",
+}
+"""Files of a comparison, in the order of the screen."""
+
 BESIDE = {
+    CHANGE: ("change.tif.aux.xml", "change.qml"),
+    MATCHED: ("matched.tif.aux.xml", "matched.qml"),
     MAP: ("labels.tif.aux.xml", "labels.qml"),
     f"{ENVI}.dat": (f"{ENVI}.hdr",),
     f"{SPECTRA}.sli": (f"{SPECTRA}.hdr",),
 }
 """Files that belong to another."""
 
-RESULTS = (*WHAT, *(name for names in BESIDE.values() for name in names))
+RESULTS = (*WHAT, *(beside for name in WHAT for beside in BESIDE.get(name, ())))
+
+COMPARED = (
+    *WHAT_OF_COMPARISON,
+    *(beside for name in WHAT_OF_COMPARISON for beside in BESIDE.get(name, ())),
+)
 
 EXTRAS = (OVERVIEW, REPORT, TREE, MODEL, LEAVES, LEAF_TABLE, NAMES, NAMES_PAGE)
 """Files that are not always wanted, or that not every method gives."""

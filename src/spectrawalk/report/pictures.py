@@ -31,13 +31,13 @@ def thinning(shape: tuple[int, ...], longest_side: int = _LONGEST_SIDE) -> int:
 
 def labels_picture(labels: NDArray[np.integer], colors: NDArray[np.uint8]) -> str:
     """Labels in the colours of the legend, as the address of a picture."""
-    return _address(paint(labels, colors))
+    return address_of(paint(labels, colors))
 
 
 def truth_picture(truth: NDArray[np.integer], matching: Mapping[int, int], n_clusters: int) -> str:
     """Classes in the colours of the clusters matched with them, as the address of a picture."""
     classes = [int(each) for each in np.unique(truth[truth > 0])]
-    return _address(paint_classes(truth, class_colors(classes, matching, n_clusters)))
+    return address_of(paint_classes(truth, class_colors(classes, matching, n_clusters)))
 
 
 def shades_picture(image: NDArray[np.floating], low: float, high: float, shades: str) -> str:
@@ -46,7 +46,7 @@ def shades_picture(image: NDArray[np.floating], low: float, high: float, shades:
 
     scaled = (image - low) / (high - low if high > low else 1.0)
     colors = colormaps[shades](np.nan_to_num(scaled), bytes=True)[..., :3]
-    return _address(
+    return address_of(
         np.where(np.isnan(image)[..., np.newaxis], np.array(NO_DATA, dtype=np.uint8), colors)
     )
 
@@ -60,10 +60,11 @@ def values_picture(labels: NDArray[np.integer], certainty: NDArray[np.floating])
     codes = np.minimum(labels + 1, np.iinfo(np.uint16).max)
     blue = np.rint(np.nan_to_num(certainty) * _MOST)
     planes = [codes & _MOST, codes >> 8, blue]
-    return _address(np.stack(planes, axis=2).astype(np.uint8))
+    return address_of(np.stack(planes, axis=2).astype(np.uint8))
 
 
-def _address(pixels: NDArray[Any]) -> str:
+def address_of(pixels: NDArray[Any]) -> str:
+    """Pixels of red, green and blue as the address of a picture."""
     file = BytesIO()
     Image.fromarray(pixels).save(file, format="PNG")
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from spectrawalk.errors import DataError
+from spectrawalk.results.matching import best_matching
 
 _NEARLY_ALL, _MANY = 0.99, 0.1  # of the pixels with a cluster, and of those with a class
 _CLEARLY = 0.05  # of overall accuracy
@@ -63,8 +63,8 @@ def score(ground_truth: ArrayLike, labels: ArrayLike, *, no_label: int = -1) -> 
     >>> result.oa, result.n_pixels, result.matching
     (0.8, 5, {5: 1, 7: 2})
     """
-    truth = _whole_numbers("the ground truth", ground_truth, fill=0)
-    found = _whole_numbers("the labels", labels, fill=no_label)
+    truth = whole_numbers("the ground truth", ground_truth, fill=0)
+    found = whole_numbers("the labels", labels, fill=no_label)
     if truth.shape != found.shape:
         raise DataError(
             f"the ground truth has shape {truth.shape} but the labels have {found.shape}; "
@@ -88,7 +88,7 @@ def score(ground_truth: ArrayLike, labels: ArrayLike, *, no_label: int = -1) -> 
     clusters, counts = clusters[labelled], counts[labelled]
     purity = counts.max(axis=1, initial=0).sum() / truth.size
     class_size = np.bincount(class_index)
-    rows, cols = _best_matching(counts, class_size)
+    rows, cols = best_matching(counts, class_size)
 
     agreed = counts[rows, cols]
     oa = agreed.sum() / truth.size
@@ -153,7 +153,7 @@ def accuracy_if_exchanged(
     return exchanged if exchanged > oa + _CLEARLY else None
 
 
-def _whole_numbers(what: str, values: ArrayLike, fill: int) -> NDArray[np.int64]:
+def whole_numbers(what: str, values: ArrayLike, fill: int) -> NDArray[np.int64]:
     """Return `values` as integers, or say what else they are."""
     try:
         array = np.asarray(np.ma.filled(values, fill))
@@ -170,65 +170,3 @@ def _whole_numbers(what: str, values: ArrayLike, fill: int) -> NDArray[np.int64]
             f"{np.count_nonzero(bad)} of {array.size} pixels; give {fill} where there is none."
         )
     return array.astype(np.int64)
-
-
-def _best_matching(
-    counts: NDArray[np.int64], class_size: NDArray[np.int64]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Match clusters (rows) to classes (columns) so that they agree on the most pixels.
-
-    Several matchings can agree on as many. The higher average recall then decides, and then the
-    higher kappa, so that no score depends on how clusters and classes are numbered. Each question
-    is settled in whole numbers among the matchings that were best by those before it.
-    """
-    n_classes = len(class_size)
-    rows = _contenders(counts)
-    cluster_size = counts.sum(axis=1)[rows]
-    agreement = counts[rows]
-    recall = np.rint(2.0**40 * agreement / class_size)
-    by_chance = np.multiply.outer(cluster_size, class_size)
-
-    # Square, with partners that are worth nothing for those who stay alone.
-    side = max(len(rows), n_classes)
-    allowed = np.ones((side, side), dtype=bool)
-    partner = np.arange(side)
-    for gain in (agreement, recall, -by_chance):
-        cost = np.zeros((side, side))
-        cost[: len(rows), :n_classes] = -gain
-        _, partner = linear_sum_assignment(np.where(allowed, cost, np.inf))
-        allowed &= _in_some_best_matching(np.where(allowed, cost, np.inf), partner)
-    matched = np.flatnonzero(partner[: len(rows)] < n_classes)
-    return rows[matched], partner[matched]
-
-
-def _contenders(counts: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Clusters that a best matching can need: with C classes, each class's C best ones.
-
-    A class matched with any other could change to one of these that is free. There can be many
-    thousand clusters, and the matching takes the square of their number.
-    """
-    n_clusters, n_classes = counts.shape
-    if n_clusters <= n_classes:
-        return np.arange(n_clusters)
-    size = np.broadcast_to(counts.sum(axis=1)[:, None], counts.shape)
-    by_preference = np.lexsort((size, -counts), axis=0)
-    return np.unique(by_preference[:n_classes])
-
-
-def _in_some_best_matching(
-    cost: NDArray[np.float64], partner: NDArray[np.intp]
-) -> NDArray[np.bool_]:
-    """Pairs that occur in the matchings as cheap as this one, and in no dearer one.
-
-    These are the pairs with reduced cost 0 under the prices of the columns that solve the dual
-    problem, found by relaxation in as many rounds as there are columns, at most. Costs are whole
-    numbers, so that 0 is exact.
-    """
-    change = cost - cost[np.arange(len(cost)), partner][:, None]
-    price = np.zeros(len(cost))
-    for _ in price:
-        lower = np.minimum(price, (price[partner][:, None] + change).min(axis=0))
-        if (lower == price).all():
-            break
-        price = lower
-    return np.asarray(price[partner][:, None] + change == price)
