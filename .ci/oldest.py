@@ -15,7 +15,8 @@ def main() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)["project"]
     extras = project["optional-dependencies"]
-    wanted = [line for extra, lines in extras.items() if extra != "test" for line in lines]
+    ours = ("docs", "test")  # not what users run
+    wanted = [line for extra, lines in extras.items() if extra not in ours for line in lines]
     for line in [*project["dependencies"], *wanted]:
         if line.startswith(f"{project['name']}["):
             continue  # an extra of ours that names others

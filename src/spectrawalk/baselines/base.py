@@ -23,7 +23,7 @@ class Baseline(ClusterMixin, BaseEstimator):
     """A clustering method that treats an image as a set of spectra.
 
     A method is a subclass with its own ``__init__`` (keyword parameters that include `n_clusters`,
-    `normalize` and `random_state`) and a method :meth:`_cluster` that computes labels from spectra.
+    `normalize` and `random_state`) and a method ``_cluster`` that computes labels from spectra.
     This class does the rest.
 
     Attributes

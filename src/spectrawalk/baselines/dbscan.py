@@ -20,7 +20,7 @@ class DBSCAN(Baseline):
 
     DBSCAN has no parameter for the number of clusters, so its radius is chosen without ground
     truth. It is the smallest radius on a fixed grid that gives `n_clusters` clusters, or else the
-    smallest that comes closest. The grid is :data:`QUANTILES` of the distance from a pixel to its
+    smallest that comes closest. The grid is ``QUANTILES`` of the distance from a pixel to its
     `min_samples`-th nearest spectrum, the pixel itself included. All border and noise pixels join
     the cluster of the nearest core pixel.
 

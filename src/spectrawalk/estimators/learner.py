@@ -157,7 +157,8 @@ class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator)
         Parameters
         ----------
         spectra : ndarray of shape (n, bands)
-            Scaled spectra of the valid pixels, which :func:`check_distinct` has seen. They may lie
+            Scaled spectra of the valid pixels, which
+            :func:`~spectrawalk.prepare.scaling.check_distinct` has seen. They may lie
             in a file.
         near : Neighbors
             Those that :func:`spectrawalk.srdl.pipeline.nearest_neighbors` finds with

@@ -1,7 +1,7 @@
 """Files in and files out; the only part of the package that knows file names and formats.
 
-A new input format is one module with a subclass of :class:`spectrawalk.io.formats.Format` and one
-entry in ``FORMATS`` of :mod:`spectrawalk.io.reading`.
+A new input format is one module with a subclass of ``spectrawalk.io.formats.Format`` and one
+entry in ``FORMATS`` of ``spectrawalk.io.reading``.
 """
 
 from spectrawalk.io.atomic import atomic_path

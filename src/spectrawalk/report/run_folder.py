@@ -78,7 +78,7 @@ def write_results(
     record : mapping
         The record of the run; the checksums of the files are added.
     extras : sequence of str
-        Those of :data:`~spectrawalk.report.file_names.EXTRAS` that are wanted. The tree of a fit
+        Those of ``EXTRAS`` in ``report/file_names.py`` that are wanted. The tree of a fit
         is always written.
     files : mapping of str to bytes, optional
         Further files of the set.

@@ -54,7 +54,7 @@ def write_tiled(
         As ``found.result`` gives it.
     blocks : callable
         Gives the blocks of the map of "codes" or "confidence", anew at each call; see
-        :meth:`~spectrawalk.scale.run.SceneInTiles.map_blocks`.
+        ``SceneInTiles.map_blocks``.
     record : mapping
         The record of the run; its outcome and the checksums of the files are added.
     extras : sequence of str

@@ -118,7 +118,7 @@ def cluster_in_tiles(
     folder : Path
         Folder of the results, for finished parts; all workers must see it under this name.
     settings : dict, optional
-        How bands are chosen; by default :data:`~spectrawalk.scale.survey.PREPARATION`.
+        How bands are chosen; by default ``spectrawalk.scale.survey.PREPARATION``.
     size : int
         Side of a tile. It changes the memory and the time, and no label.
     run : Run

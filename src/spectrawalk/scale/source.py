@@ -40,7 +40,7 @@ class Source:
     counting : tuple of int
         Bands in which a usable pixel has a value, counted from 0: neither bad nor empty.
     kept : tuple of int
-        Bands that are used. Empty before :func:`spectrawalk.scale.survey.prepare` chose them.
+        Bands that are used. Empty before the survey has chosen them.
     full : float or None
         Value at which the sensor is full.
     at_least : bool

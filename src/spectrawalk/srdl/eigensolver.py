@@ -23,7 +23,7 @@ from spectrawalk.srdl.graph import entries
 from spectrawalk.threads import run_blocks, split
 
 TOLERANCE = 1e-11
-"""Residual |S v - lambda v| at which an eigenvector is final, unless another is asked for."""
+"""Residual ``|S v - lambda v|`` at which an eigenvector is final, unless another is asked for."""
 
 _CLOSE = 1e-8
 """Eigenvalues nearer to each other are as good as the same."""
@@ -180,7 +180,7 @@ def leading_pairs(
     m : int
         Much smaller than n.
     tolerance : float
-        Residual |S v - lambda v| at which an eigenvector is final.
+        Residual ``|S v - lambda v|`` at which an eigenvector is final.
 
     Returns
     -------

@@ -61,12 +61,12 @@ def weight_matrix(
     scales: NDArray[np.float64],
     symmetrize: str | None = "max",
 ) -> csr_array:
-    """Weights W(x, y) = exp(-|x - y|^2 / sigma^2) of the neighbour graph.
+    """Weights ``W(x, y) = exp(-|x - y|^2 / sigma^2)`` of the neighbour graph.
 
     Parameters
     ----------
     index, d2 : ndarray of shape (n, k)
-        Neighbours as from :func:`window_neighbors`.
+        Neighbours as from :func:`spectrawalk.srdl.neighbors.window_neighbors`.
     scales : ndarray of shape (n,)
         As from :func:`local_scales`.
     symmetrize : {"max", None}

@@ -127,7 +127,10 @@ def neighbor_graph(
 def random_walk(
     graph: Graph, n_eigenpairs: int | str, tolerance: float = eigensolver.TOLERANCE
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Leading eigenvalues and eigenvectors of the walk; see :func:`leading_eigenpairs`."""
+    """Leading eigenvalues and eigenvectors of the walk.
+
+    See :func:`spectrawalk.srdl.eigenpairs.leading_eigenpairs`.
+    """
     report("eigenpairs", 0, 1)
     pairs = leading_eigenpairs(
         graph.W, n_eigenpairs, symmetric=graph.symmetric, tolerance=tolerance
