@@ -53,7 +53,7 @@ def test_the_command_line_says_what_is_needed_and_can_be_forced(
 
 
 def test_the_available_memory_is_that_of_the_container(tmp_path, monkeypatch):
-    monkeypatch.setattr(forecast, "_CGROUP", tmp_path)
+    monkeypatch.setattr(forecast, "CGROUP", tmp_path)
     machine = forecast.available_memory()
     assert machine > 2**27
     (tmp_path / "memory.max").write_text("max\n")

@@ -60,7 +60,7 @@ def count() -> int:
         return chosen
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
-        return _processors()
+        return processors()
     if not text.isdecimal() or int(text) < 1:
         raise ParameterError(
             f"the environment variable {VARIABLE} is {text!r}; set it to a number of threads from "
@@ -69,7 +69,7 @@ def count() -> int:
     return int(text)
 
 
-def _processors() -> int:
+def processors() -> int:
     """Processors that this process may use, which can be fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -15,6 +15,7 @@ from spectrawalk.cli.console import OneLineErrors
 from spectrawalk.cli.convert import convert
 from spectrawalk.cli.cut import cut
 from spectrawalk.cli.demo import demo
+from spectrawalk.cli.doctor import doctor
 from spectrawalk.cli.explore import explore
 from spectrawalk.cli.inspect import inspect
 from spectrawalk.cli.name import name
@@ -53,3 +54,4 @@ main.add_command(score)
 main.add_command(convert)
 main.add_command(reproduce)
 main.add_command(benchmark)
+main.add_command(doctor)

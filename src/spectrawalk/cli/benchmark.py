@@ -12,6 +12,7 @@ import click
 from spectrawalk.cli.console import results_console
 from spectrawalk.cli.counting import count_runs
 from spectrawalk.cli.naming import naming
+from spectrawalk.cli.options import FileName
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.reproduce import (
     fresh_option,
@@ -38,7 +39,7 @@ Examples:
 
 
 @click.command(short_help="Compare methods on a scene with ground truth.", epilog=_EXAMPLES)
-@click.argument("scene", metavar="SCENE")
+@click.argument("scene", metavar="SCENE", type=FileName())
 @click.option(
     "--ground-truth",
     type=click.Path(path_type=Path),

@@ -10,7 +10,7 @@ import click
 
 from spectrawalk.cli.console import quiet_option
 from spectrawalk.cli.naming import naming_options
-from spectrawalk.cli.options import Detail, IntegerOrAuto, WithoutAuto
+from spectrawalk.cli.options import Detail, FileName, IntegerOrAuto, WithoutAuto
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
@@ -58,7 +58,7 @@ Examples:
     epilog=_EXAMPLES,
     context_settings={"show_default": True},
 )
-@click.argument("sources", metavar="SCENE...", nargs=-1)
+@click.argument("sources", metavar="SCENE...", type=FileName(), nargs=-1)
 @click.option(
     "-k",
     "--clusters",

@@ -9,6 +9,7 @@ import click
 
 from spectrawalk.cli.console import quiet_option, results_console, say, watch
 from spectrawalk.cli.naming import in_words_of_command, naming_options
+from spectrawalk.cli.options import FileName
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.scene_options import pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest, given_options
@@ -34,8 +35,8 @@ Examples:
 
 
 @click.command(short_help="Show what changed between two maps.", epilog=_EXAMPLES)
-@click.argument("before", metavar="A")
-@click.argument("after", metavar="B")
+@click.argument("before", metavar="A", type=FileName())
+@click.argument("after", metavar="B", type=FileName())
 @click.option(
     "-o",
     "--out",

@@ -244,7 +244,13 @@ class StageClock:
         """Say why the first run takes longer."""
 
 
-_COMPILING = "compiling, which only the first run on this computer does ..."
+def _compiling() -> str:
+    """Say why it takes longer now, and whether it will again."""
+    from spectrawalk.kernels.compiled import cache_folder
+
+    if cache_folder() is None:
+        return "compiling, as in each run on this computer; `spectrawalk doctor` says why ..."
+    return "compiling, which only the first run on this computer does ..."
 
 
 class PlainClock(StageClock):
@@ -260,7 +266,7 @@ class PlainClock(StageClock):
 
     def show_compiling(self) -> None:
         """See the base class."""
-        click.echo(f"{self.total:8.1f} s  {self._title}: {_COMPILING}", err=True)
+        click.echo(f"{self.total:8.1f} s  {self._title}: {_compiling()}", err=True)
 
 
 class BarClock(StageClock):
@@ -289,7 +295,7 @@ class BarClock(StageClock):
 
     def show_compiling(self) -> None:
         """See the base class."""
-        self._bars.console.print(_COMPILING)
+        self._bars.console.print(_compiling())
 
 
 @contextmanager

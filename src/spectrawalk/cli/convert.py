@@ -9,7 +9,7 @@ import click
 
 from spectrawalk.cli.console import quiet_option, results_console, say, watch
 from spectrawalk.cli.naming import naming_options
-from spectrawalk.cli.options import Crop
+from spectrawalk.cli.options import Crop, FileName
 from spectrawalk.cli.scene_options import reading_options
 from spectrawalk.cli.scene_request import SceneRequest
 
@@ -25,7 +25,7 @@ Examples:
 
 
 @click.command(short_help="Write a scene in another format.", epilog=_EXAMPLES)
-@click.argument("source", metavar="SCENE")
+@click.argument("source", metavar="SCENE", type=FileName())
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @reading_options
 @click.option(

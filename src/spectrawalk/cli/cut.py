@@ -12,7 +12,7 @@ import click
 
 from spectrawalk.cli.console import quiet_option, results_console, watch
 from spectrawalk.cli.naming import naming_options
-from spectrawalk.cli.options import IntegerOrAuto
+from spectrawalk.cli.options import FileName, IntegerOrAuto
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import Run, record_in
 from spectrawalk.cli.tiles import cut_tiles
@@ -32,7 +32,7 @@ Examples:
 
 @click.command(short_help="Map another number of clusters, without a new fit.", epilog=_EXAMPLES)
 @click.argument("results", metavar="RESULTS", type=click.Path(path_type=Path))
-@click.argument("source", metavar="SCENE", required=False)
+@click.argument("source", metavar="SCENE", type=FileName(), required=False)
 @click.option(
     "-k",
     "--clusters",

@@ -12,6 +12,7 @@ import click
 
 from spectrawalk.cli.console import FAILED, quiet_option, results_console, say, watch
 from spectrawalk.cli.naming import in_words_of_command, naming_options
+from spectrawalk.cli.options import FileName
 from spectrawalk.cli.run import Run
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
 from spectrawalk.cli.scene_request import NO_PREPARATION, SceneRequest, given_options
@@ -36,7 +37,7 @@ Examples:
 @click.command(
     short_help="See, change and understand a clustering in the browser.", epilog=_EXAMPLES
 )
-@click.argument("source", metavar="[SCENE|RESULTS]", required=False)
+@click.argument("source", metavar="[SCENE|RESULTS]", type=FileName(), required=False)
 @click.option(
     "-o",
     "--out",

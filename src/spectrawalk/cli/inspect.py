@@ -9,6 +9,7 @@ import click
 
 from spectrawalk.cli.console import quiet_option, results_console, watch
 from spectrawalk.cli.naming import naming_options
+from spectrawalk.cli.options import FileName
 from spectrawalk.cli.scene_options import band_options, pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest
 
@@ -29,7 +30,7 @@ Examples:
     epilog=_EXAMPLES,
     context_settings={"show_default": True},
 )
-@click.argument("source", metavar="SCENE")
+@click.argument("source", metavar="SCENE", type=FileName())
 @reading_options
 @pixel_options
 @band_options

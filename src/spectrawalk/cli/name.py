@@ -12,6 +12,7 @@ import click
 
 from spectrawalk.cli.console import quiet_option, results_console, say, watch
 from spectrawalk.cli.naming import naming_options
+from spectrawalk.cli.options import FileName
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.run import Run, record_in
 from spectrawalk.errors import FileError, ParameterError
@@ -44,7 +45,7 @@ Examples:
 
 @click.command(short_help="Find names for the clusters in spectral libraries.", epilog=_EXAMPLES)
 @click.argument("results", metavar="RESULTS", type=click.Path(path_type=Path))
-@click.argument("source", metavar="SCENE", required=False)
+@click.argument("source", metavar="SCENE", type=FileName(), required=False)
 @click.option(
     "--library",
     "libraries",

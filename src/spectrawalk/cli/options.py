@@ -6,6 +6,19 @@ import math
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
+
+
+class FileName(click.ParamType):
+    """The name of a file, or something else that a command looks up, such as a published scene."""
+
+    name = "text"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Let the shell complete it as the name of a file."""
+        return [CompletionItem(incomplete, type="file")]
 
 
 class IntegerOrAuto(click.ParamType):

@@ -11,6 +11,7 @@ import click
 
 from spectrawalk.cli.console import StageClock, quiet_option, results_console, say, watch
 from spectrawalk.cli.naming import naming, naming_options
+from spectrawalk.cli.options import FileName
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.scene_options import pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest
@@ -30,8 +31,8 @@ Examples:
 
 
 @click.command(short_help="Label another scene from a saved fit.", epilog=_EXAMPLES)
-@click.argument("model_file", metavar="MODEL")
-@click.argument("source", metavar="SCENE")
+@click.argument("model_file", metavar="MODEL", type=FileName())
+@click.argument("source", metavar="SCENE", type=FileName())
 @click.option(
     "-o",
     "--out",

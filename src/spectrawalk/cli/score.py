@@ -10,6 +10,7 @@ import click
 
 from spectrawalk.cli.console import results_console, warn
 from spectrawalk.cli.naming import naming
+from spectrawalk.cli.options import FileName
 from spectrawalk.errors import DataError
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ Examples:
 
 
 @click.command(short_help="Score a map against ground truth.", epilog=_EXAMPLES)
-@click.argument("map_file", metavar="MAP")
-@click.argument("truth", metavar="TRUTH")
+@click.argument("map_file", metavar="MAP", type=FileName())
+@click.argument("truth", metavar="TRUTH", type=FileName())
 @click.option("--map-variable", metavar="NAME", help="Array of MAP, in a file that holds several.")
 @click.option(
     "--truth-variable", metavar="NAME", help="Array of TRUTH, in a file that holds several."

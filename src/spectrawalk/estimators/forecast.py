@@ -63,7 +63,8 @@ _WINDOW_SECONDS = 1.5e-10
 _SEARCH_SECONDS = 2e-11
 """Seconds per pixel, band and pixel of the image that is searched for the density."""
 
-_CGROUP = Path("/sys/fs/cgroup")
+CGROUP = Path("/sys/fs/cgroup")
+"""Where a container finds its limits."""
 
 _forced: ContextVar[bool] = ContextVar("spectrawalk_forced", default=False)
 
@@ -183,13 +184,22 @@ def ensemble_time(n_pixels: int, n_bands: int) -> float:
 def available_memory() -> int:
     """Bytes that this process can still take."""
     available = int(psutil.virtual_memory().available)
-    try:  # a container can have less than the machine
-        limit = (_CGROUP / "memory.max").read_text()
-        used = int((_CGROUP / "memory.current").read_text())
-        available = min(available, max(int(limit) - used, 0))
+    limit = memory_limit()
+    if limit is None:
+        return available
+    try:
+        used = int((CGROUP / "memory.current").read_text())
     except (OSError, ValueError):
-        pass
-    return available
+        return available
+    return min(available, max(limit - used, 0))
+
+
+def memory_limit() -> int | None:
+    """Bytes that a container may hold, which can be less than the machine has; None if no limit."""
+    try:
+        return int((CGROUP / "memory.max").read_text())
+    except (OSError, ValueError):
+        return None
 
 
 @contextmanager

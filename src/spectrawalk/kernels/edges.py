@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from spectrawalk.kernels.compiled import njit
 from spectrawalk.kernels.selection import places_by_value
 
 

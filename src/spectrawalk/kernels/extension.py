@@ -7,8 +7,9 @@ image may be divided into tiles in any way, and each pixel gets the same bytes.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from spectrawalk.kernels.compiled import njit
 
 
 @njit(cache=True, nogil=True)

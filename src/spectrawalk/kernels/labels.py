@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from spectrawalk.kernels.compiled import njit
 from spectrawalk.kernels.tree import Tree, enter, nearest_lower
 
 MOST_FREQUENT, FIRST_MOST_FREQUENT, MAJORITY = 0, 1, 2

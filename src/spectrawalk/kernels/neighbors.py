@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from spectrawalk.kernels.compiled import njit
 from spectrawalk.kernels.selection import SINGLE, offer, sort_heap, squared_distance
 from spectrawalk.kernels.tree import DEPTH, Tree, box_distance
 
