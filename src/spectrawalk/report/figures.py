@@ -44,9 +44,9 @@ _THINNEST = 1 / 6  # sides of a map; an image thinner than this is stretched to 
 def overview(result: Result) -> Figure:
     """Draw what was found in a scene, on one page.
 
-    Panels: the first principal component, the ground truth where there is one, the labels, the
-    modes on the density (or the confidence), what speaks for the number of clusters, and the mean
-    spectrum of each cluster with one standard deviation.
+    Panels: the ground truth where there is one, or else the scene in colours; the first principal
+    component, the labels, the modes on the density (or the confidence), what speaks for the number
+    of clusters, and the mean spectrum of each cluster with one standard deviation.
 
     Parameters
     ----------
@@ -74,7 +74,10 @@ def overview(result: Result) -> Figure:
     truth = None if scores is None else scene.ground_truth
     maps: list[tuple[str, NDArray[Any]]] = [("First principal component", result.first_component)]
     of_class: dict[int, Color] = {}
-    if truth is not None and scores is not None:
+    if truth is None:  # with a ground truth there is no room for a fifth map
+        picture = result.color_picture
+        maps.insert(0, (f"{picture.name.capitalize()}, {picture.caption}", picture.image))
+    elif scores is not None:
         classes = [int(each) for each in np.unique(truth[truth > 0])]
         of_class = class_colors(classes, scores.matching, result.n_clusters)
         maps.append(("Ground truth", paint_classes(truth, of_class)))

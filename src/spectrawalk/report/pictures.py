@@ -34,6 +34,11 @@ def labels_picture(labels: NDArray[np.integer], colors: NDArray[np.uint8]) -> st
     return _address(paint(labels, colors))
 
 
+def colors_picture(image: NDArray[np.uint8]) -> str:
+    """Colour image of shape (rows, cols, 3), as the address of a picture."""
+    return _address(image)
+
+
 def truth_picture(truth: NDArray[np.integer], matching: Mapping[int, int], n_clusters: int) -> str:
     """Classes in the colours of the clusters matched with them, as the address of a picture."""
     classes = [int(each) for each in np.unique(truth[truth > 0])]

@@ -13,6 +13,7 @@ from spectrawalk.results.captions import describe_settings
 from spectrawalk.results.certainty import Certainty, confidence, mode_margin, prediction_margin
 from spectrawalk.results.cluster_map import ClusterMap, Legend, map_of, to_map_grid
 from spectrawalk.results.components import first_component
+from spectrawalk.results.composite import Picture, color_picture
 from spectrawalk.results.model import FittedModel, TreeModel
 from spectrawalk.results.remarks import explain_choice, find_doubts
 from spectrawalk.results.scores import Scores, score
@@ -196,6 +197,11 @@ class Result:
     def first_component(self) -> NDArray[np.float64]:
         """First principal component of the scene, shape (rows, cols); NaN where masked."""
         return first_component(self.scene)
+
+    @cached_property
+    def color_picture(self) -> Picture:
+        """The scene in true or false colours, with a name and a caption."""
+        return color_picture(self.scene)
 
     @cached_property
     def scores(self) -> Scores | None:
