@@ -82,7 +82,7 @@ def report_html(result: Result, record: Mapping[str, Any]) -> bytes:
             style=Markup(_asset("style.css")),
             script=Markup(_asset("script.js")),
             maps=_maps(result),
-            clusters=_clusters(result),
+            clusters=cluster_table(result),
             charts=charts,
             levels=level_maps(result),
             remarks=[_capital(each) for each in _remarks(result)],
@@ -191,7 +191,8 @@ def _place(result: Result, step: int) -> dict[str, Any]:
     }
 
 
-def _clusters(result: Result) -> dict[str, Any]:
+def cluster_table(result: Result) -> dict[str, Any]:
+    """Head and rows of the table of the clusters, as texts."""
     cluster_map, counts = result.map, result.map.counts
     areas = None if cluster_map.areas is None else in_words(cluster_map.areas)
     head = ["pixels", "share"] + ["area"] * (areas is not None)

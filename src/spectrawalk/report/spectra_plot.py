@@ -38,7 +38,7 @@ def draw_spectra(
     else:
         x, name = np.arange(1.0, scene.n_bands + 1), "band number"
     shaded = len(spectra) <= _MAX_BANDS
-    for run in _unbroken_runs(x):
+    for run in unbroken_runs(x):
         marker = "." if run.stop - run.start == 1 else None
         for color, (mean, deviation) in reversed(list(zip(colors / 255, spectra, strict=True))):
             ax.plot(x[run], mean[run], color=color, lw=1.3, marker=marker)
@@ -83,6 +83,9 @@ def robust_limits(
     (0.0, 1.14, False)
     """
     values = np.array([[mean - spread, mean + spread] for mean, spread in spectra])
+    values, sizes = values[sizes > 0], sizes[sizes > 0]  # of a prediction some may be empty
+    if not len(values):
+        return 0.0, 1.0, True
     weights = np.broadcast_to(sizes[:, np.newaxis, np.newaxis], values.shape).ravel()
     low, high = np.percentile(
         values.ravel(), [_EXTREME, 100 - _EXTREME], weights=weights, method="inverted_cdf"
@@ -95,7 +98,7 @@ def robust_limits(
     return float(low), float(high), False
 
 
-def _unbroken_runs(x: Row) -> list[slice]:
+def unbroken_runs(x: Row) -> list[slice]:
     """Split the bands at gaps, so that no line is drawn across bands that were removed."""
     steps = np.diff(x)
     if len(steps) == 0:
