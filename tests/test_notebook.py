@@ -124,7 +124,7 @@ def test_a_scene_shows_itself():
         assert words in page.text
     assert page.tags.count("img") == 1
     plain = assert_harmless(Scene(np.ones((3, 4, 2)), ground_truth=np.eye(3, 4, dtype=int)))
-    assert "False colour: bands 2, 2 and 1" in plain.text
+    assert "False colour: bands 1, 2 and 1" in plain.text
     assert "Ground truth: 1 class" in plain.text
     assert "wavelengths not known place not known" in plain.text
 

@@ -21,6 +21,7 @@ PYTHON = {
     "docs/spectrawalk.md": 2,
     "docs/scenes.md": 1,
     "docs/scaling.md": 1,
+    "docs/notebooks.md": 3,
     "docs/benchmarking.md": 1,
 }
 """Blocks of Python on each page; all are run, the last one by test_cli_reproduce.py."""
@@ -69,6 +70,15 @@ def test_the_python_of_the_scenes_runs():
     exec(code, names)
     shapes = names["scene"].cube.shape, names["scene"].ground_truth.shape
     assert f"# {shapes}\n" in code
+
+
+def test_the_python_of_notebooks_runs(here):
+    names = {}
+    for code in blocks("python", "docs/notebooks.md"):
+        exec(code, names)
+    assert f'# "{names["scene"]!r}"' in blocks("python", "docs/notebooks.md")[0]
+    assert Path("overview.png").exists()
+    assert names["labels"].dims == ("y", "x")
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,7 +170,7 @@ def _facts(scene: Scene) -> str:
         system += "; the image is in sensor geometry, and its maps are orthorectified"
     facts.append(("place", system))
     if "file" in scene.metadata:
-        facts.append(("file", shorten(str(scene.metadata["file"]), 80)))
+        facts.append(("file", shorten(Path(str(scene.metadata["file"])).name, 80)))
     return _table((), [[escape(name), escape(told)] for name, told in facts])
 
 
