@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.io
-from command_line import LOUD, assert_one_line_error, finish, run, start
+from command_line import LOUD, assert_one_line_error, run
 from product_files import BANDS, COLS, CUBE, ROWS, write_v5, write_v73
 
 from spectrawalk import read_scene
@@ -48,14 +48,17 @@ def test_what_beside_a_cube_must_not_change_it(tmp_path):
 
 def test_sizes_that_do_not_fit_are_one_sentence(tmp_path):
     wrong = write_v5(tmp_path / "s.mat", V=TABLE, nRow=8.0, nCol=float(COLS))
-    process = start("cluster", wrong, *LOUD, "-o", tmp_path / "out")
-    code, _, err = finish(process)
-    assert_one_line_error(code, err)
+    done = run("cluster", wrong, *LOUD, "-o", tmp_path / "out")
+    err = done.stderr
+    assert_one_line_error(done.exit_code, err)
     assert "8 rows and 5 columns, but holds V 6x35" in err
     assert "no table of 40 pixels" in err
     half = write_v5(tmp_path / "half.mat", V=TABLE, nRow=7.5, nCol=float(COLS))
     with pytest.raises(FileError, match=r"7\.5 rows and 5 columns"):
         read_scene(half)
+    lost = write_v5(tmp_path / "lost.mat", V=TABLE, nRow=np.nan, nCol=np.inf)
+    with pytest.raises(FileError, match="nan rows and inf columns"):
+        read_scene(lost)
     with pytest.raises(FileError, match="do not give `bands_first`"):
         read_scene(write_v5(tmp_path / "f.mat", V=TABLE, **SIZES), bands_first=True)
     with pytest.raises(FileError, match="no variable 'W'"):

@@ -17,8 +17,8 @@ from spectrawalk.errors import FileError
 from spectrawalk.io.formats import Variable
 
 # In lower case, as the published files and their like call them.
-_ROWS = ("nrow", "nrows", "rows", "lines", "height", "h")
-_COLS = ("ncol", "ncols", "cols", "columns", "samples", "width", "w")
+_ROWS = ("nrow", "nrows", "rows", "lines", "height")
+_COLS = ("ncol", "ncols", "cols", "columns", "samples", "width")
 _BANDS = ("nband", "nbands", "bands")
 
 
@@ -87,7 +87,7 @@ def find_flattened(
         Which table; not needed if only one fits.
     """
     counts = [sizes[size] for size in ("rows", "cols")]
-    if any(count < 1 or count != int(count) for count in counts):
+    if not all(float(count).is_integer() and count >= 1 for count in counts):
         raise FileError(
             f"'{path}' says that the image has {counts[0]:g} rows and {counts[1]:g} columns; write "
             "the file again."

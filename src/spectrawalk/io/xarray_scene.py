@@ -25,7 +25,9 @@ _COL_AXES = (
 _OPTICAL = (0.3, 20.0, 300.0)  # micrometres from and to; nanometres from
 
 
-def scene_from_xarray(data: Any, *, nodata: float | None = None) -> Scene:
+def scene_from_xarray(
+    data: Any, *, nodata: float | None = None, variable: str | None = None
+) -> Scene:
     """Make a Scene of a ``DataArray`` with three dimensions, or of a ``Dataset`` of xarray.
 
     Parameters
@@ -39,6 +41,8 @@ def scene_from_xarray(data: Any, *, nodata: float | None = None) -> Scene:
         ``spatial_ref`` as rioxarray and odc-stac write it.
     nodata : float, optional
         Value that stands for no data; by default that of ``_FillValue`` or ``nodata``.
+    variable : str, optional
+        Which array of a Dataset. Not needed if only one has rows, columns and bands.
 
     Returns
     -------
@@ -58,7 +62,7 @@ def scene_from_xarray(data: Any, *, nodata: float | None = None) -> Scene:
     ((4, 5), array([450., 550., 650.]))
     """
     if hasattr(data, "data_vars"):
-        data = _array_of(data)
+        data = _array_of(data, variable)
     data = _without_single_dimensions(data)
     rows, cols, bands = _dimensions(data)
     ordered = data.transpose(rows, cols, bands)
@@ -133,11 +137,11 @@ def image_like(data: Any, image: Any) -> NDArray[Any]:
     return np.asarray(ordered.to_numpy())
 
 
-def _array_of(data: Any) -> Any:
+def _array_of(data: Any, variable: str | None = None) -> Any:
     """Find the cube of a Dataset: its only array of three dimensions, or its images stacked."""
     # A file that is opened without decode_coords="all" has its CRS among the variables.
     data = data.set_coords([name for name in data.data_vars if data[name].ndim < 2])
-    arrays = [data[name] for name in data.data_vars]
+    arrays = [data[name] for name in data.data_vars if variable in (None, name)]
     cubes = [each for each in arrays if _known_axes(each) == 3]
     if len(cubes) == 1:
         return cubes[0]
@@ -148,9 +152,10 @@ def _array_of(data: Any) -> Any:
             f"{each.name} {'x'.join(map(str, each.shape)) or 'scalar'}" for each in arrays
         )
         raise DataError(
-            f"the Dataset of xarray holds {found or 'nothing'}, and neither a single array of "
-            "rows, columns and bands nor one image for each band; give one of its arrays, such as "
-            "dataset['reflectance']."
+            f"the Dataset of xarray holds {found or 'nothing'}"
+            f"{'' if variable is None else f' called {variable!r}'}, and neither a single array of "
+            "rows, columns and bands nor one image for each band; choose one with `variable`, or "
+            "give it alone, such as dataset['reflectance']."
         )
     return _stacked(images, str(data.attrs.get("title") or "scene"))
 
