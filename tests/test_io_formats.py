@@ -376,8 +376,18 @@ def test_xarray_that_is_no_scene():
         scene_from_xarray(xarray.DataArray(np.ones((2, 3))))
     with pytest.raises(DataError, match="do not tell rows, columns and bands apart"):
         scene_from_xarray(xarray.DataArray(np.ones((2, 3, 4)), dims=("x", "b", "c")))
-    with pytest.raises(DataError, match="Dataset of xarray may hold several arrays"):
-        read_scene(xarray.Dataset({"a": (("y", "x", "band"), np.ones((2, 3, 4)))}))
+    cube = (("y", "x", "band"), np.ones((2, 3, 4)))
+    with pytest.raises(DataError, match=r"Dataset of xarray holds a 2x3x4, b 2x3x4, and neither"):
+        read_scene(xarray.Dataset({"a": cube, "b": cube}))
+    two = xarray.Dataset({"a": cube, "b": cube})
+    assert read_scene(two, variable="b").name == "b"
+    with pytest.raises(DataError, match=r"holds nothing called 'c'"):
+        read_scene(two, variable="c")
+    with pytest.raises(DataError, match="Dataset of xarray holds nothing"):
+        read_scene(xarray.Dataset())
+    dates = xarray.DataArray(np.ones((2, 3, 4, 5)), dims=("time", "y", "x", "band"))
+    with pytest.raises(DataError, match=r"4 dimensions .* data\.isel\(time=0\)"):
+        read_scene(dates)
     with pytest.raises(FileError, match="ndarray is neither the name of a file"):
         read_scene(np.ones((2, 3, 4)))
 

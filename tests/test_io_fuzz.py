@@ -54,6 +54,12 @@ def plain_v5(folder):
     return folder / "s.mat"
 
 
+def flattened(folder):
+    table = CUBE.transpose(2, 1, 0).reshape(CUBE.shape[2], -1)
+    sizes = {"nRow": float(CUBE.shape[0]), "nCol": float(CUBE.shape[1])}
+    return product_files.write_v5(folder / "s.mat", V=table, **sizes)
+
+
 def emit(folder):
     return product_files.write_emit(folder / "s.nc")
 
@@ -74,6 +80,7 @@ SAMPLES = {
     "geotiff-plain": lambda folder: product_files.write_geotiff(folder / "s.tif"),
     "mat-v5": lambda folder: product_files.write_v5(folder / "s.mat", cube=CUBE),
     "mat-v5-plain": plain_v5,
+    "mat-flattened": flattened,
     "mat-v7.3": lambda folder: product_files.write_v73(folder / "s.mat", cube=CUBE),
     "npy": npy,
     "npz": npz,

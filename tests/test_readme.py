@@ -21,6 +21,7 @@ PYTHON = {
     "docs/spectrawalk.md": 2,
     "docs/scenes.md": 1,
     "docs/scaling.md": 1,
+    "docs/notebooks.md": 3,
     "docs/benchmarking.md": 1,
     "docs/compare.md": 1,
     "docs/naming.md": 1,
@@ -91,6 +92,15 @@ def test_the_python_of_compare_runs():
     assert f"# {found.matching}\n" in code
     assert f"# {list(found.changes)}\n" in code
     assert found.codes.tolist() == [[1, 1, 1, 1], [1, 2, 1, 0]]
+
+
+def test_the_python_of_notebooks_runs(here):
+    names = {}
+    for code in blocks("python", "docs/notebooks.md"):
+        exec(code, names)
+    assert f'# "{names["scene"]!r}"' in blocks("python", "docs/notebooks.md")[0]
+    assert Path("overview.png").exists()
+    assert names["labels"].dims == ("y", "x")
 
 
 @pytest.mark.slow

@@ -87,6 +87,9 @@ def test_the_page_says_what_was_found_and_used():
     for heading in ("Map", "Clusters", "Spectra of the clusters", "Number of clusters"):
         assert heading in words
     assert "ground truth" not in words
+    # Bands from 1000 nm on have no visible light.
+    assert "False colour , " in words
+    assert "nm as red, green and blue" in words
 
 
 def test_the_ground_truth_is_shown_where_there_is_one():
@@ -95,7 +98,7 @@ def test_the_ground_truth_is_shown_where_there_is_one():
     words, addresses = read(page_of(scene, model))
     assert "Agreement with the ground truth" in words
     assert "oats & <rye>" in words
-    assert sum(each.startswith("data:image/png") for each in addresses) == 5
+    assert sum(each.startswith("data:image/png") for each in addresses) == 6
 
 
 def test_numbers_beside_an_axis_do_not_push_its_name_off_the_chart():
@@ -181,7 +184,7 @@ def test_the_page_of_a_tree_tells_levels_and_detail(tree):
     assert detail[1:] + "." in words
     assert f"{100 * model.measured_detail_:.1f} % of the spectral variation" in detail
     levels = {9, *(level.n_clusters for level in model.levels_)}
-    assert sum(each.startswith("data:image/png") for each in addresses) == 4 + len(levels)
+    assert sum(each.startswith("data:image/png") for each in addresses) == 5 + len(levels)
 
 
 def test_pages_without_several_levels_have_no_small_maps(tree):
@@ -251,7 +254,7 @@ def test_the_page_lives_in_a_browser_without_a_network(tmp_path):
         page.route("**/*", allow_only_the_page)
         page.goto((tmp_path / "report.html").as_uri())
         maps = page.locator("img.map")
-        assert maps.count() == 3
+        assert maps.count() == 4
         assert page.evaluate("[...document.images].every(i => i.complete && i.naturalWidth > 0)")
         box = maps.first.bounding_box()
         row, col = 10, 4

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from spectrawalk.errors import ConvergenceError, ParameterError, StructureError
 from spectrawalk.parameters import check_integer, check_seed
-from spectrawalk.prepare.pixels import take_input
+from spectrawalk.prepare.pixels import as_given, take_input
 from spectrawalk.prepare.scaling import check_distinct, normalize_spectra
 from spectrawalk.srdl.numbering import number_by_size
 
@@ -68,9 +68,13 @@ class Baseline(ClusterMixin, BaseEstimator):
         self.labels_ = pixels.grid.to_image(labels, -1)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> NDArray[np.int32]:
-        """Cluster the valid pixels of an image and return ``labels_``; see :meth:`fit`."""
-        return self.fit(X, mask=mask).labels_
+    def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> Any:
+        """Cluster the valid pixels of an image and return ``labels_``; see :meth:`fit`.
+
+        For data of xarray the labels are a DataArray with the same coordinates; ``labels_`` is
+        always an array of NumPy.
+        """
+        return as_given(X, self.fit(X, mask=mask).labels_, "labels")
 
     @abstractmethod
     def _cluster(

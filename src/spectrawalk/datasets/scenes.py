@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,15 +167,10 @@ def _ksc_wavelengths() -> NDArray[np.float64] | None:
 def _samson(name: str) -> Scene:
     path = find_file(name, registry.SAMSON, registry.SAMSON_CUBE)
     truth = find_file(name, registry.SAMSON, registry.SAMSON_ABUNDANCES)
-    rows, cols = (int(read_array(path, key).item()) for key in ("nRow", "nCol"))
-
-    def image(flat: NDArray[Any]) -> NDArray[Any]:
-        """Lay (values, pixels) out as (rows, cols, values); the pixels run down the columns."""
-        return flat.reshape(-1, cols, rows).transpose(2, 1, 0)
-
-    cube = image(read_array(path, "V"))
-    dominant = image(read_array(truth, "A")).argmax(axis=2) + 1
-    scene = scene_from_cube(cube, name=name, source=f"'{path}'", metadata={"file": str(path)})
+    scene = read_scene(path)
+    rows, cols = scene.shape
+    # One row for each class; the pixels run down the columns of the image.
+    dominant = read_array(truth, "A").argmax(axis=0).reshape(cols, rows).T + 1
     return _with_classes(scene, name, dominant, registry.SAMSON_CLASSES)
 
 

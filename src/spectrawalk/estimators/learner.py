@@ -22,8 +22,9 @@ from spectrawalk.estimators.forecast import Forecast, check_memory, run_time, wo
 from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, reach_of
 from spectrawalk.estimators.presets import paper_settings
 from spectrawalk.estimators.saved import SavedMixin, unchanged_on_failure
+from spectrawalk.estimators.shown import ShownMixin
 from spectrawalk.parameters import is_auto
-from spectrawalk.prepare.pixels import Grid, take_input
+from spectrawalk.prepare.pixels import Grid, as_given, from_xarray, take_input
 from spectrawalk.prepare.scaling import Scaling, add_jitter, check_distinct
 from spectrawalk.progress import report
 from spectrawalk.scene import Scene
@@ -37,7 +38,7 @@ _OF_LABELS = {"n_clusters", "time", "n_eigenpairs", "consensus_radius"}
 """Parameters that need no new graph."""
 
 
-class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
+class DiffusionLearner(ShownMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
     """Clustering by diffusion learning: the common part of SRDL, DLSS and DL."""
 
     _method: ClassVar[str]
@@ -109,7 +110,7 @@ class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator)
 
         Parameters
         ----------
-        X : array of shape (rows, cols, bands), Scene, or array of shape (samples, bands)
+        X : array of shape (rows, cols, bands), Scene, xarray, or array of shape (samples, bands)
             A table has no spatial positions, so there is no window and no spatial consensus. In a
             masked array, pixels that are masked in any band are excluded.
         y : None
@@ -125,6 +126,7 @@ class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator)
         """
         seed = check_parameters(self)
         with unchanged_on_failure(self):
+            X, mask = from_xarray(X, mask)
             pixels = take_input(self, X, mask)
             grid, raw = pixels.grid, add_jitter(pixels.spectra, float(self.jitter), seed)
             del pixels  # the raw values of a large image take gigabytes
@@ -267,9 +269,13 @@ class DiffusionLearner(PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator)
             run_time(n_pixels, n_bands, radius),
         )
 
-    def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> NDArray[np.int32]:
-        """Cluster an image and return its labels; see :meth:`fit`."""
-        return self.fit(X, mask=mask).labels_
+    def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> Any:
+        """Cluster an image and return its labels; see :meth:`fit`.
+
+        For data of xarray the labels are a DataArray with the same coordinates; ``labels_`` is
+        always an array of NumPy.
+        """
+        return as_given(X, self.fit(X, mask=mask).labels_, "labels")
 
     def relabel(self, n_clusters: int | str) -> NDArray[np.int32]:
         """Compute labels for another number of clusters from the same fit, without changing it.

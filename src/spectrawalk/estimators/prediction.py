@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectrawalk import progress
 from spectrawalk.errors import DataError
 from spectrawalk.estimators.catalogue import Catalogue, Lookup, lengths
-from spectrawalk.prepare.pixels import take_input
+from spectrawalk.prepare.pixels import as_given, take_input
 from spectrawalk.prepare.sampling import draw_pixels
 from spectrawalk.prepare.scaling import Scaling, power_of_two
 from spectrawalk.threads import one_thread
@@ -218,7 +218,7 @@ class PredictionMixin:
     _mask: NDArray[np.bool_]
     _fitted_spectra: FittedSpectra | None
 
-    def predict(self, X: Any, *, mask: Any = None) -> NDArray[np.int32]:
+    def predict(self, X: Any, *, mask: Any = None) -> Any:
         """Label another image, or table, by the spectra of the fit.
 
         A pixel gets the label of the nearest fitted spectrum, after the fit's own scaling: with
@@ -241,16 +241,14 @@ class PredictionMixin:
         Returns
         -------
         labels : ndarray of int32, in the image's shape
-            -1 where masked or unknown.
+            -1 where masked or unknown. For data of xarray a DataArray with the same coordinates.
         """
         spectra = self._spectra_of_fit()
         pixels = take_input(self, X, mask, reset=False, at_least=0)
         labels = spectra.labels_for(pixels.spectra, self.labels_[self._mask])
-        return pixels.grid.to_image(labels, -1)
+        return as_given(X, pixels.grid.to_image(labels, -1), "labels")
 
-    def predict_with_margin(
-        self, X: Any, *, mask: Any = None
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def predict_with_margin(self, X: Any, *, mask: Any = None) -> tuple[Any, Any]:
         """Label another image as :meth:`predict` does, with the margin of each label.
 
         The margin tells how much nearer a pixel is to its own cluster than to the next one.
@@ -267,7 +265,10 @@ class PredictionMixin:
         pixels = take_input(self, X, mask, reset=False, at_least=0)
         labels, margin = spectra.labels_and_margin(pixels.spectra, self.labels_[self._mask])
         on_image = pixels.grid.to_image
-        return on_image(labels, -1), on_image(margin.astype(np.float32), np.nan)
+        return (
+            as_given(X, on_image(labels, -1), "labels"),
+            as_given(X, on_image(margin.astype(np.float32), np.nan), "margin"),
+        )
 
     def _spectra_of_fit(self) -> FittedSpectra:
         check_is_fitted(self)

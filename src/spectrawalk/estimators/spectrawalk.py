@@ -25,8 +25,9 @@ from spectrawalk.estimators.forecast import Forecast, check_memory, ensemble_mem
 from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, sampled_reach
 from spectrawalk.estimators.queries import QueryMixin
 from spectrawalk.estimators.saved import SavedMixin, unchanged_on_failure
+from spectrawalk.estimators.shown import ShownMixin
 from spectrawalk.parameters import check_integer, check_seed, is_auto, shown
-from spectrawalk.prepare.pixels import Grid, Pixels, take_input, take_pixels
+from spectrawalk.prepare.pixels import Grid, Pixels, as_given, from_xarray, take_input, take_pixels
 from spectrawalk.prepare.scaling import Scaling, check_distinct, normalize_spectra
 from spectrawalk.scene import Scene
 
@@ -34,7 +35,7 @@ DETAIL = {"fields": 0.0, "materials": 1.0}
 """Names of the ends of the dial."""
 
 
-class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
+class SpectraWalk(ShownMixin, QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
     """Nested clusters of an image, from many SRDL runs.
 
     SRDL and K-means are run on several feature sets, for 2 to 30 clusters. The runs vote on which
@@ -139,7 +140,7 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
 
         Parameters
         ----------
-        X : array of shape (rows, cols, bands), Scene, or array of shape (samples, bands)
+        X : array of shape (rows, cols, bands), Scene, xarray, or array of shape (samples, bands)
             A table has no space, so it is clustered by its spectra alone.
         y : None
             Ignored; present for compatibility with scikit-learn.
@@ -153,6 +154,7 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
         """
         seed, wanted = self._check_parameters()
         with unchanged_on_failure(self):
+            X, mask = from_xarray(X, mask)
             pixels = take_input(self, X, mask)
             grid, raw = pixels.grid, pixels.spectra
             del pixels
@@ -178,9 +180,13 @@ class SpectraWalk(QueryMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEst
             self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> NDArray[np.int32]:
-        """Cluster an image and return its labels; see :meth:`fit`."""
-        return self.fit(X, mask=mask).labels_
+    def fit_predict(self, X: Any, y: Any = None, *, mask: Any = None) -> Any:
+        """Cluster an image and return its labels; see :meth:`fit`.
+
+        For data of xarray the labels are a DataArray with the same coordinates; ``labels_`` is
+        always an array of NumPy.
+        """
+        return as_given(X, self.fit(X, mask=mask).labels_, "labels")
 
     def forecast(self, n_pixels: int, n_bands: int) -> Forecast:
         """Memory and time that a fit is likely to take."""

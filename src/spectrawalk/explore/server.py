@@ -22,13 +22,13 @@ from starlette.types import ASGIApp
 
 from spectrawalk.errors import ParameterError, SpectrawalkError
 from spectrawalk.explore import views
-from spectrawalk.explore.composite import composite, default_bands
 from spectrawalk.explore.opening import NotOpenError, Opening
 from spectrawalk.explore.runs import BusyError, NoRunError, Runs
 from spectrawalk.explore.security import LARGEST_BODY, Guard, Keys
 from spectrawalk.explore.session import OutdatedError
 from spectrawalk.explore.steps import NONE, State, take_step
 from spectrawalk.parameters import shown
+from spectrawalk.results.composite import color_bands, composite
 
 PAGE = Path(__file__).parent / "page"
 _TYPES = {
@@ -174,7 +174,7 @@ class _Explorer:
             "scene": runs.described.get("scene", lambda: views.describe_scene(scene)),
             **model,
             **shown,
-            "composite": default_bands(scene),
+            "composite": color_bands(scene).bands,
             "output": str(runs.opened.output),
         }
 
@@ -206,9 +206,10 @@ class _Explorer:
         scene, query = self._runs.opened.scene, request.query_params
         low, high = _real(query.get("low", "2")), _real(query.get("high", "98"))
         given = query.get("bands")
-        bands = default_bands(scene) if given is None else tuple(map(_whole, given.split(",")))
+        bands = color_bands(scene).bands if given is None else tuple(map(_whole, given.split(",")))
         key = ("composite", bands, low, high)
-        return _bytes(self._runs.pictures.get(key, lambda: composite(scene, bands, low, high)))
+        drawn = self._runs.pictures.get(key, lambda: composite(scene, bands, low, high).tobytes())
+        return _bytes(drawn)
 
     def spectra(self, request: Request) -> Response:
         return JSONResponse(views.spectra_view(self._runs.numbers, self.shown_at(request)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,14 @@ import h5py
 import scipy.io
 from numpy.typing import NDArray
 
+from spectrawalk.errors import FileError
+from spectrawalk.io.flattened import Flattened, find_flattened, size_names
 from spectrawalk.io.formats import ArrayFormat, Variable, part_of
 from spectrawalk.io.hdf5 import attribute, check_stored, is_hdf5
 from spectrawalk.io.matlab_tags import check_tags
-from spectrawalk.io.selection import Selection, read_part
+from spectrawalk.io.scenes import scene_from_part
+from spectrawalk.io.selection import Selection, Wanted, check_promise, read_part
+from spectrawalk.scene import Scene
 
 _VERSION_5_MARKS = (b"\x00\x01IM", b"\x01\x00MI")  # version and byte order, at byte 124
 _NUMERIC = {"double", "single", "logical"} | {
@@ -34,6 +39,35 @@ class MatlabFile(ArrayFormat):
             or head[124:128] in _VERSION_5_MARKS
             or (path.suffix.lower() in self.extensions and is_hdf5(head))
         )
+
+    def read_scene(self, path: Path, wanted: Wanted) -> Scene:
+        """Read the cube: an array with three axes, or a table of bands x pixels with its shape."""
+        flat = self._flattened(path, wanted.variable)
+        if flat is None:
+            return super().read_scene(path, wanted)
+        name = flat.variable.name
+        if wanted.bands_first:
+            raise FileError(
+                f"'{path}': {name} is a table of pixels, whose order is known; do not give "
+                "`bands_first`."
+            )
+        check_promise(path, math.prod(flat.variable.shape), path.stat().st_size)
+        selection = wanted.select(flat.n_rows, flat.n_cols, flat.n_bands)
+        cube = read_part(flat.unfold(self.read_array(path, flat.variable)), selection)
+        record = {"file": str(path), "format": self.name, "variable": name}
+        return scene_from_part(cube, selection, path=path, nodata=wanted.nodata, metadata=record)
+
+    def _flattened(self, path: Path, name: str | None) -> Flattened | None:
+        """Find a flattened cube; None if there is a cube, or nothing that tells its shape."""
+        variables = self.headers(path)
+        asked = [each for each in variables if name in (None, each.name)]
+        sizes = size_names(variables)
+        if not {"rows", "cols"} <= set(sizes) or any(each.is_array(3) for each in asked):
+            return None
+        if name is not None and not self.find(path, name).is_array(2):
+            return None
+        numbers = {size: self.read_array(path, sizes[size]).item() for size in sizes}
+        return find_flattened(path, variables, numbers, name)
 
     def list_variables(self, path: Path) -> list[Variable]:
         """See the base class."""

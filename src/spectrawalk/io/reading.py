@@ -54,7 +54,7 @@ def read_scene(
 
     Parameters
     ----------
-    path : path, or xarray.DataArray
+    path : path, xarray.DataArray or xarray.Dataset
         The file or folder; or an array in memory, see
         :func:`~spectrawalk.io.scene_from_xarray`.
     variable : str, optional
@@ -134,15 +134,15 @@ def read_window(
 
 
 def _scene_in_memory(data: Any, wanted: Wanted) -> Scene:
-    """Make a Scene of a DataArray, and cut the wanted part out of it."""
+    """Make a Scene of data of xarray, and cut the wanted part out of it."""
     if not (hasattr(data, "dims") and hasattr(data, "coords")):
         raise FileError(
-            f"a {type(data).__name__} is neither the name of a file nor an xarray DataArray; give "
+            f"a {type(data).__name__} is neither the name of a file nor data of xarray; give "
             "arrays to spectrawalk.Scene."
         )
     from spectrawalk.io.xarray_scene import scene_from_xarray
 
-    scene = scene_from_xarray(data, nodata=wanted.nodata)
+    scene = scene_from_xarray(data, nodata=wanted.nodata, variable=wanted.variable)
     if wanted.rows is not None or wanted.cols is not None:
         scene = scene.crop(wanted.rows or slice(None), wanted.cols or slice(None))
     return scene if wanted.bands is None else scene.select_bands(wanted.bands)

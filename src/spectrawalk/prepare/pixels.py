@@ -135,8 +135,8 @@ def take_input(
 ) -> Pixels:
     """Extract the pixels of the input of ``estimator.fit``, and record the bands in `estimator`.
 
-    Tables are checked by scikit-learn, so that column names, sparse matrices and the like are
-    handled as users of scikit-learn expect.
+    Images of xarray become a Scene. Tables are checked by scikit-learn, so that column names,
+    sparse matrices and the like are handled as users of scikit-learn expect.
 
     Parameters
     ----------
@@ -150,11 +150,7 @@ def take_input(
         raise DataError(
             f"'{X!s}' is a file name, not data; give spectrawalk.read_scene({str(X)!r})."
         )
-    if hasattr(X, "dims") and hasattr(X, "coords") and _n_dimensions(X) >= 3:
-        # An xarray.DataArray names its axes, which can be in any order.
-        from spectrawalk.io.xarray_scene import scene_from_xarray
-
-        X = scene_from_xarray(X)
+    X, mask = from_xarray(X, mask)
     if isinstance(X, Scene) or _n_dimensions(X) >= 3:
         pixels = take_pixels(X, mask, at_least=at_least)
         _note_bands(estimator, pixels.spectra.shape[1], reset)
@@ -179,6 +175,45 @@ def take_input(
     if isinstance(X, np.ma.MaskedArray):
         table = np.ma.MaskedArray(table, mask=np.ma.getmaskarray(X))
     return take_pixels(table, mask, at_least=at_least)
+
+
+def from_xarray(X: Any, mask: Any = None) -> tuple[Any, Any]:
+    """Turn an image of xarray into a Scene, and a mask of xarray into an array; leave all else.
+
+    The dimensions of xarray have names, so that they can be in any order.
+    """
+    if not _is_xarray(X):
+        return X, mask
+    from spectrawalk.io.xarray_scene import image_like, scene_from_xarray
+
+    if _is_xarray(mask):
+        mask = image_like(X, mask)
+    return (scene_from_xarray(X) if _is_image(X) else X), mask
+
+
+def as_given(X: Any, values: NDArray[Any], name: str) -> Any:
+    """Give one value per pixel as X came: a DataArray for xarray, else the array itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_given(np.ones((1, 2, 3)), np.array([[0, 1]]), "labels")
+    array([[0, 1]])
+    """
+    if not _is_xarray(X):
+        return values
+    from spectrawalk.io.xarray_scene import labels_like
+
+    return labels_like(X, values, name)
+
+
+def _is_xarray(X: Any) -> bool:
+    """Whether it is of xarray, which is not imported to find out."""
+    return hasattr(X, "dims") and hasattr(X, "coords") and hasattr(X, "attrs")
+
+
+def _is_image(X: Any) -> bool:
+    return hasattr(X, "data_vars") or X.ndim >= 3
 
 
 def _note_bands(estimator: BaseEstimator, n_bands: int, reset: bool) -> None:

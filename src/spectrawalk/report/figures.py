@@ -19,8 +19,9 @@ from spectrawalk.errors import MissingDependencyError
 from spectrawalk.report.number_curves import draw_number_curve
 from spectrawalk.report.spectra_plot import draw_spectra
 from spectrawalk.results.captions import count, describe_crop, drawable, shorten
+from spectrawalk.results.cluster_map import UNLIKE_NAME
 from spectrawalk.results.model import TreeModel
-from spectrawalk.results.palette import NO_DATA, Color, class_colors, cluster_colors
+from spectrawalk.results.palette import NO_DATA, UNLIKE, Color, class_colors, cluster_colors
 from spectrawalk.results.result import Result
 from spectrawalk.scene import Scene
 
@@ -44,14 +45,15 @@ _THINNEST = 1 / 6  # sides of a map; an image thinner than this is stretched to 
 def overview(result: Result) -> Figure:
     """Draw what was found in a scene, on one page.
 
-    Panels: the first principal component, the ground truth where there is one, the labels, the
-    modes on the density (or the confidence), what speaks for the number of clusters, and the mean
-    spectrum of each cluster with one standard deviation.
+    Panels: the ground truth where there is one, or else the scene in colours; the first principal
+    component, the labels, the modes on the density (or the confidence or margin), what speaks for
+    the number of clusters (of a fit only), and the mean spectrum of each cluster with one standard
+    deviation.
 
     Parameters
     ----------
     result : Result
-        Of a fit. A class and the cluster matched with it have the same colour.
+        A class and the cluster matched with it have the same colour.
 
     Returns
     -------
@@ -69,21 +71,27 @@ def overview(result: Result) -> Figure:
     >>> figure = overview(Result.of_fit(scene, model))
     >>> save_figure(figure, "overview.png")  # doctest: +SKIP
     """
+    figure_and_patch()  # or says how to get them
     scene, model, scores = result.scene, result.model, result.scores
     colors = result.map.colors[: result.n_clusters]
     truth = None if scores is None else scene.ground_truth
     maps: list[tuple[str, NDArray[Any]]] = [("First principal component", result.first_component)]
     of_class: dict[int, Color] = {}
-    if truth is not None and scores is not None:
+    if truth is None:  # with a ground truth there is no room for a fifth map
+        picture = result.color_picture
+        maps.insert(0, (f"{picture.name.capitalize()}, {picture.caption}", picture.image))
+    elif scores is not None:
         classes = [int(each) for each in np.unique(truth[truth > 0])]
         of_class = class_colors(classes, scores.matching, result.n_clusters)
         maps.append(("Ground truth", paint_classes(truth, of_class)))
-    maps.append((count(result.n_clusters, "cluster"), paint(result.labels, colors)))
-    if isinstance(model, TreeModel):
+    title = count(result.n_clusters, "cluster")
+    maps.append((title, paint(result.entries, result.map.colors)))
+    shows_modes = not (result.predicted or isinstance(model, TreeModel))
+    if not shows_modes:
         certainty = result.certainty
         maps.append((f"{certainty.name.capitalize()} (yellow: high)", certainty.image))
     else:
-        maps.append(("Density (yellow: high), modes", _ranks(model.density_)))
+        maps.append(("Density (yellow: high), modes", _ranks(model.density_)))  # type: ignore[union-attr]
 
     figure, axes, curve_axes, spectra_axes = _lay_out(
         scene.shape,
@@ -91,14 +99,16 @@ def overview(result: Result) -> Figure:
         _legend_entries(result, colors, of_class),
         _title(result),
         _settings(result),
+        with_number=not result.predicted,
     )
     origin = _origin(scene)
     for ax, (title, image) in zip(axes, maps, strict=True):
         draw_map(ax, image, title, origin=origin, cell=result.image.cell)
     of_model = cluster_colors(model.n_clusters_)
-    if not isinstance(model, TreeModel):
+    if shows_modes and not isinstance(model, TreeModel):
         _draw_modes(axes[-1], model.modes_, result.labels.shape, of_model, origin)
-    draw_number_curve(curve_axes, model, of_model)
+    if curve_axes is not None:
+        draw_number_curve(curve_axes, model, of_model)
     draw_spectra(spectra_axes, scene, result.spectra, result.sizes, colors)
     return figure
 
@@ -168,7 +178,7 @@ def _legend_entries(
     result: Result, colors: NDArray[np.uint8], of_class: dict[int, Color]
 ) -> list[tuple[Color, str]]:
     """Colour and text of each line of the legend that serves all panels."""
-    scene, labels = result.scene, result.labels
+    scene = result.scene
     matching = {} if result.scores is None else result.scores.matching
     share = result.sizes / max(1, result.sizes.sum())
     entries: list[tuple[Color, str]] = []
@@ -183,7 +193,9 @@ def _legend_entries(
     if len(entries) > _MAX_ENTRIES:
         left_out = len(entries) - _MAX_ENTRIES
         entries = [*entries[:_MAX_ENTRIES], ((255, 255, 255), f"and {left_out} more")]
-    if (labels < 0).any():
+    if result.unlike.any():
+        entries.append((UNLIKE, UNLIKE_NAME))
+    if (result.entries < 0).any():
         entries.append((NO_DATA, "no data"))
     if of_class and (scene.ground_truth[scene.mask] == 0).any():  # type: ignore[index]
         entries.append((NO_DATA, "no ground truth"))
@@ -201,9 +213,13 @@ def _lay_out(
     entries: Sequence[tuple[Color, str]],
     title: str,
     small_print: Sequence[str],
-) -> tuple[Figure, list[Axes], Axes, Axes]:
-    """Page with title, axes for the maps, for the two curves below them, and the legend."""
-    figure_class, patch = figure_and_patch()
+    *,
+    with_number: bool,
+) -> tuple[Figure, list[Axes], Axes | None, Axes]:
+    """Page with title, axes for the maps, for the one or two curves below them, and the legend."""
+    _, patch = figure_and_patch()
+    from spectrawalk.report.shown_figure import ShownFigure
+
     aspect = np.clip(shape[1] / shape[0], _THINNEST, 1 / _THINNEST)
     per_row, map_height = _arrange_maps(float(aspect), n_maps)
     legend_columns, legend_lines = _arrange_legend([len(text) for _, text in entries])
@@ -211,7 +227,7 @@ def _lay_out(
     maps_height = (map_height + 0.65) * -(-n_maps // per_row)
     head = _TITLE_LINE + _SMALL_PRINT_LINE * len(small_print)
     height = head + 0.1 + maps_height + _CURVES_HEIGHT + _LEGEND_LINE * (legend_lines + 1)
-    figure = figure_class(figsize=(_WIDTH, height), layout="constrained")
+    figure: Any = ShownFigure(figsize=(_WIDTH, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08, rect=(0, 0, 1, 1 - head / height))
     _write_head(figure, title, small_print, height)
     upper, lower = figure.add_gridspec(2, 1, height_ratios=[maps_height, _CURVES_HEIGHT])
@@ -219,7 +235,7 @@ def _lay_out(
     maps = [figure.add_subplot(grid[place // per_row, place % per_row]) for place in range(n_maps)]
     for ax in maps:
         ax.set_box_aspect(1 / aspect)
-    left, right = lower.subgridspec(1, 2, width_ratios=[2, 3])
+    left, right = lower.subgridspec(1, 2, width_ratios=[2, 3]) if with_number else (None, lower)
     legend = figure.legend(
         handles=[patch(color=np.divide(color, 255), label=text) for color, text in entries],
         loc="outside lower center",
@@ -231,7 +247,8 @@ def _lay_out(
     )
     for text in legend.get_texts():
         text.set_parse_math(False)  # a class may be called "$5"
-    return figure, maps, figure.add_subplot(left), figure.add_subplot(right)
+    number = None if left is None else figure.add_subplot(left)
+    return figure, maps, number, figure.add_subplot(right)
 
 
 def _write_head(figure: Figure, title: str, small_print: Sequence[str], height: float) -> None:

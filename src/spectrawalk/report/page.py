@@ -19,6 +19,7 @@ from spectrawalk.report.charts import (
 )
 from spectrawalk.report.levels import level_maps
 from spectrawalk.report.pictures import (
+    colors_picture,
     labels_picture,
     shades_picture,
     thinning,
@@ -30,6 +31,7 @@ from spectrawalk.results.captions import count, describe_crop, describe_detail, 
 from spectrawalk.results.certainty import reliability
 from spectrawalk.results.cluster_map import to_map_grid
 from spectrawalk.results.model import TreeModel
+from spectrawalk.results.palette import NO_DATA
 from spectrawalk.results.result import Result
 from spectrawalk.scene.georeference import crs_name
 
@@ -77,7 +79,7 @@ def report_html(result: Result, record: Mapping[str, Any]) -> bytes:
         style=Markup(asset("style.css")),
         script=Markup(asset("script.js")),
         maps=_maps(result),
-        clusters=_clusters(result),
+        clusters=cluster_table(result),
         charts=charts,
         levels=level_maps(result),
         remarks=[_capital(each) for each in _remarks(result)],
@@ -128,6 +130,8 @@ def _maps(result: Result) -> dict[str, Any]:
     thin = (slice(None, None, step), slice(None, None, step))
     labels, certainty = cluster_map.labels[thin], result.certainty_on_map[thin]
     brightness = to_map_grid(scene, result.first_component, np.nan)[thin]
+    colors = result.color_picture
+    in_colors = to_map_grid(scene, colors.image, NO_DATA[0])[thin]
     known = brightness[np.isfinite(brightness)]
     low, high = np.percentile(known, [2, 98]) if known.size else (0.0, 1.0)
     pictures = [
@@ -139,7 +143,14 @@ def _maps(result: Result) -> dict[str, Any]:
             scale=True,
         ),
         _picture(
-            "The scene", shades_picture(brightness, low, high, "gray"), "first principal component"
+            _capital(colors.name),
+            colors_picture(in_colors),
+            f"{colors.caption} as red, green and blue",
+        ),
+        _picture(
+            "First component",
+            shades_picture(brightness, low, high, "gray"),
+            "of the scene's principal components",
         ),
     ]
     if result.scores is not None and scene.ground_truth is not None:
@@ -179,7 +190,8 @@ def _place(result: Result, step: int) -> dict[str, Any]:
     }
 
 
-def _clusters(result: Result) -> dict[str, Any]:
+def cluster_table(result: Result) -> dict[str, Any]:
+    """Head and rows of the table of the clusters, as texts."""
     cluster_map, counts = result.map, result.map.counts
     areas = None if cluster_map.areas is None else in_words(cluster_map.areas)
     head = ["pixels", "share"] + ["area"] * (areas is not None)

@@ -15,6 +15,7 @@ from spectrawalk.report.figures import paint, paint_classes
 from spectrawalk.results.palette import NO_DATA, class_colors
 
 _LONGEST_SIDE = 1500  # pixels; a larger map is thinned out
+_VIRIDIS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 _MOST = 255  # what a byte holds
 
 
@@ -32,6 +33,11 @@ def thinning(shape: tuple[int, ...], longest_side: int = _LONGEST_SIDE) -> int:
 def labels_picture(labels: NDArray[np.integer], colors: NDArray[np.uint8]) -> str:
     """Labels in the colours of the legend, as the address of a picture."""
     return address_of(paint(labels, colors))
+
+
+def colors_picture(image: NDArray[np.uint8]) -> str:
+    """Colour image of shape (rows, cols, 3), as the address of a picture."""
+    return address_of(image)
 
 
 def truth_picture(truth: NDArray[np.integer], matching: Mapping[int, int], n_clusters: int) -> str:
@@ -63,8 +69,26 @@ def values_picture(labels: NDArray[np.integer], certainty: NDArray[np.floating])
     return address_of(np.stack(planes, axis=2).astype(np.uint8))
 
 
+def small_address(image: NDArray[np.uint8]) -> str:
+    """Colour image of shape (rows, cols, 3) in at most 256 colours: a third of the bytes."""
+    return _encoded(Image.fromarray(image).quantize(256, dither=Image.Dither.NONE))
+
+
+def small_shades(image: NDArray[np.floating]) -> str:
+    """Values from 0 to 1 in the colours of viridis, grey where NaN; needs no matplotlib."""
+    places = np.linspace(0, 1, len(_VIRIDIS))
+    known = np.isfinite(image)
+    values = np.clip(np.where(known, image, 0), 0, 1)
+    colors = np.stack([np.interp(values, places, plane) for plane in np.transpose(_VIRIDIS)], 2)
+    return small_address(np.where(known[..., np.newaxis], np.rint(colors), NO_DATA).astype("u1"))
+
+
 def address_of(pixels: NDArray[Any]) -> str:
     """Pixels of red, green and blue as the address of a picture."""
+    return _encoded(Image.fromarray(pixels))
+
+
+def _encoded(picture: Image.Image) -> str:
     file = BytesIO()
-    Image.fromarray(pixels).save(file, format="PNG")
+    picture.save(file, format="PNG")
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")

@@ -83,6 +83,9 @@ def robust_limits(
     (0.0, 1.14, False)
     """
     values = np.array([[mean - spread, mean + spread] for mean, spread in spectra])
+    values, sizes = values[sizes > 0], sizes[sizes > 0]  # of a prediction some may be empty
+    if not len(values):
+        return 0.0, 1.0, True
     weights = np.broadcast_to(sizes[:, np.newaxis, np.newaxis], values.shape).ravel()
     low, high = np.percentile(
         values.ravel(), [_EXTREME, 100 - _EXTREME], weights=weights, method="inverted_cdf"

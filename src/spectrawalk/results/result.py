@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectrawalk.results.captions import describe_settings
+from spectrawalk.results.captions import count, describe_settings
 from spectrawalk.results.certainty import Certainty, confidence, mode_margin, prediction_margin
 from spectrawalk.results.cluster_map import ClusterMap, Legend, map_of, to_map_grid
 from spectrawalk.results.components import first_component
+from spectrawalk.results.composite import Picture, color_picture
 from spectrawalk.results.model import FittedModel, TreeModel
 from spectrawalk.results.remarks import explain_choice, find_doubts
 from spectrawalk.results.scores import Scores, score
 from spectrawalk.results.spectra import ClusterSpectrum, cluster_spectra, spectral_spread
 from spectrawalk.scene import Scene
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+    from matplotlib.figure import Figure
+    from xarray import Dataset
 
 
 class Thinned(NamedTuple):
@@ -206,6 +212,11 @@ class Result:
         return first_component(self.scene)
 
     @cached_property
+    def color_picture(self) -> Picture:
+        """The scene in true or false colours, with a name and a caption."""
+        return color_picture(self.scene)
+
+    @cached_property
     def scores(self) -> Scores | None:
         """Agreement with the ground truth; None where there is none."""
         truth = self.scene.ground_truth
@@ -231,3 +242,62 @@ class Result:
     def doubts(self) -> list[str]:
         """What is worth a second look."""
         return [] if self.predicted else find_doubts(self.model, self.sizes)
+
+    def plot(self) -> Figure:
+        """Draw maps and spectra on one page; needs the ``figures`` extra.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it. ``figure.savefig("overview.png")`` writes it to a file.
+
+        Examples
+        --------
+        >>> from spectrawalk import SRDL
+        >>> from spectrawalk.datasets import make_scene
+        >>> scene = make_scene((20, 20), n_bands=10, n_classes=2, random_state=0)
+        >>> result = Result.of_fit(scene, SRDL(n_clusters=2, n_neighbors=20).fit(scene))
+        >>> len(result.plot().axes)
+        6
+        """
+        from spectrawalk.report.figures import overview
+
+        return overview(self)
+
+    def to_xarray(self) -> Dataset:
+        """Labels and their certainty as a Dataset of xarray; needs the ``xarray`` extra.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``labels`` (clusters from 0, -1 where there is none) and ``confidence`` or ``margin``,
+            with the dimensions ``y`` and ``x`` of the map, the coordinates of the pixels' centres
+            and the CRS in ``spatial_ref``, where rioxarray looks for it.
+        """
+        from spectrawalk.io.xarray_result import dataset_of
+
+        return dataset_of(self)
+
+    def to_geodataframe(self) -> GeoDataFrame:
+        """Clusters as polygons, one row each; needs the ``vector`` extra.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            ``cluster`` (from 1, as in the map for QGIS), ``name``, ``color``, ``pixels``,
+            ``area_m2`` (NaN where the map has no ground units) and the geometry along the edges of
+            the pixels. A cluster without a pixel has no row.
+        """
+        from spectrawalk.io.cluster_polygons import polygons_of
+
+        return polygons_of(self)
+
+    def __repr__(self) -> str:
+        how = " prediction" if self.predicted else ""
+        size = f"{count(self.n_clusters, 'cluster')}, {count(int(self.sizes.sum()), 'pixel')}"
+        return f"Result of {self.scene.name!r} ({self.method}{how}, {size})"
+
+    def _repr_html_(self) -> str:
+        from spectrawalk.report.notebook import result_html
+
+        return result_html(self)

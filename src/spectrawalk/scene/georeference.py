@@ -62,6 +62,21 @@ def crs_name(crs: str | None) -> str | None:
     return None if known is None else _described(known).get("name")
 
 
+def crs_code(crs: str | None) -> str | None:
+    """Code of a coordinate reference system, or its name; None where it is not understood.
+
+    Examples
+    --------
+    >>> crs_code("EPSG:32633")
+    'EPSG:32633'
+    """
+    known = _understood(crs)
+    if known is None:
+        return None
+    number = known.to_epsg()
+    return crs_name(crs) if number is None else f"EPSG:{number}"
+
+
 def crs_unit(crs: str | None) -> str | None:
     """Unit of the coordinates in a word; None where the system is not understood.
 
@@ -106,11 +121,11 @@ def crs_ellipsoid(crs: str | None) -> tuple[float, float] | None:
 
 def _understood(crs: str | None) -> Any:
     """Give the system as rasterio knows it; None where it is not understood."""
+    if not crs:
+        return None
     from rasterio.crs import CRS
     from rasterio.errors import CRSError
 
-    if not crs:
-        return None
     try:
         return CRS.from_user_input(crs, morph_from_esri_dialect=True)
     except (CRSError, ValueError):

@@ -61,8 +61,8 @@ class Scene:
     >>> import numpy as np
     >>> from spectrawalk import Scene
     >>> scene = Scene(np.ones((4, 5, 3)), wavelengths=[450, 550, 650])
-    >>> scene.shape, scene.n_bands, scene.n_valid
-    ((4, 5), 3, 20)
+    >>> scene
+    Scene 'scene' (4 x 5 pixels, 3 bands, 450 to 650 nm, 20 valid)
     >>> part = scene.crop(slice(1, 3), slice(0, 5)).select_bands([0, 2])
     >>> part.shape, part.wavelengths
     ((2, 5), array([450., 650.]))
@@ -179,6 +179,26 @@ class Scene:
                 "1; give the number of each band in its file, or none."
             )
         return numbers.astype(np.intp)
+
+    def __repr__(self) -> str:
+        """One line: the cube may be large."""
+        from spectrawalk.scene.georeference import crs_code
+
+        rows, cols = self.shape
+        waves, place = self.wavelengths, self.orthorectify or self
+        parts = [
+            f"{rows} x {cols} pixels",
+            f"{self.n_bands} band{'' if self.n_bands == 1 else 's'}",
+            "" if waves is None else f"{waves.min():.0f} to {waves.max():.0f} nm",
+            f"{self.n_valid:,} valid",
+            crs_code(place.crs) or "",
+        ]
+        return f"Scene {self.name!r} ({', '.join(filter(None, parts))})"
+
+    def _repr_html_(self) -> str:
+        from spectrawalk.report.notebook import scene_html
+
+        return scene_html(self)
 
     @property
     def shape(self) -> tuple[int, int]:
