@@ -167,7 +167,8 @@ def show(path: Path, title: str, output: str, context: QgsProcessingContext) -> 
     details = QgsProcessingContext.LayerDetails(
         title, context.project(), output, QgsProcessingUtils.LayerHint.Raster
     )
-    details.setPostProcessor(_STYLER)
+    _stylers[str(path)] = _Styler()
+    details.setPostProcessor(_stylers[str(path)])
     context.addLayerToLoadOnCompletion(str(path), details)
 
 
@@ -200,7 +201,8 @@ class _Styler(QgsProcessingLayerPostProcessorInterface):
             entry.setExpanded(True)
 
 
-_STYLER = _Styler()  # lives on, because QGIS calls it after the algorithm is gone
+# QGIS calls a styler after the algorithm is gone, and deletes it then: a new one for each layer.
+_stylers: dict[str, _Styler] = {}
 
 
 class _Hearer:

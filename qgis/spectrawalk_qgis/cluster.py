@@ -106,7 +106,7 @@ of an earlier run in this folder are replaced.</p>"""
         scene = scene or self.parameterAsFile(parameters, "FILE", context)
         folder = self.output_folder(parameters, context)
         choices = self._choices(parameters, context)
-        mask = self._mask(parameters, context)
+        mask = self._mask(parameters, context, feedback)
         command = commands.cluster(scene, folder, mask=mask, **choices)
         if not self.run_program(command, feedback, folder):
             return {}
@@ -125,7 +125,12 @@ of an earlier run in this folder are replaced.</p>"""
             "extra": self.parameterAsString(parameters, "EXTRA", context),
         }
 
-    def _mask(self, parameters: dict[str, Any], context: QgsProcessingContext) -> str:
+    def _mask(
+        self,
+        parameters: dict[str, Any],
+        context: QgsProcessingContext,
+        feedback: QgsProcessingFeedback,
+    ) -> str:
         """Find the file of the mask; polygons are written as GeoJSON, which needs no extra."""
         if not parameters.get("MASK"):
             return ""
@@ -135,7 +140,7 @@ of an earlier run in this folder are replaced.</p>"""
         if isinstance(layer, QgsRasterLayer):
             return self.file_of_layer(parameters, "MASK", context)
         return self.parameterAsCompatibleSourceLayerPath(
-            parameters, "MASK", context, ["geojson"], "geojson"
+            parameters, "MASK", context, ["geojson"], "geojson", feedback
         )
 
 

@@ -104,12 +104,9 @@ def find(setting: str, variables: Mapping[str, str] | None = None) -> Program:
 
     Examples
     --------
-    >>> find("", {"SPECTRAWALK_PROGRAM": "/nowhere/spectrawalk"})
+    >>> find("/nowhere/spectrawalk", {})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ...
-    spectrawalk_qgis.program.ProgramError: '/nowhere/spectrawalk', which the environment variable
-    SPECTRAWALK_PROGRAM names, does not exist; give there the path of spectrawalk or of the Python
-    in which it is installed.
+    spectrawalk_qgis.program.ProgramError: '/nowhere/spectrawalk', which the setting ... ...
     """
     variables = os.environ if variables is None else variables
     if variables.get(VARIABLE, "").strip():
