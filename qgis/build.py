@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import tomllib
 
@@ -58,7 +59,7 @@ def metadata() -> str:
     return "\n".join([*kept, *(f"{name}={value}" for name, value in known.items() if value), ""])
 
 
-def project() -> dict[str, object]:
+def project() -> dict[str, Any]:
     """Read what pyproject.toml says of the project."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 

@@ -1,11 +1,12 @@
 """Run algorithms as QGIS does, and print what became of them; for QGIS's own Python.
 
 ``python3 inside_qgis.py PLUGINS JOBS``: the folder of plugins, and a JSON list of
-``{"algorithm", "parameters", "cancel_at"}``. With ``cancel_at``, the job is canceled when a text
-of its progress contains these words.
+``{"algorithm", "parameters", "cancel_at", "program"}``. With ``cancel_at``, the job is canceled
+when a text of its progress contains these words; with ``program``, it is done by this program.
 """
 
 import json
+import os
 import sys
 import time
 
@@ -48,8 +49,9 @@ class Feedback(QgsProcessingFeedback):
     pushWarning = pushInfo
 
 
-def run(algorithm, parameters, cancel_at=None):
+def run(algorithm, parameters, cancel_at=None, program=os.environ["SPECTRAWALK_PROGRAM"]):
     """Run one job, load its layers, and say what was seen."""
+    os.environ["SPECTRAWALK_PROGRAM"] = program
     feedback, project = Feedback(cancel_at), QgsProject.instance()
     found = {"error": "", "outputs": {}, "seconds": None}
     try:
@@ -68,8 +70,7 @@ def run(algorithm, parameters, cancel_at=None):
         }
         for layer in project.mapLayers().values()
     ]
-    if algorithm != "spectrawalk:name":  # which shows its names in the layer that is there
-        project.clear()
+    project.clear()
     return found
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import environment
+from command_line import assert_one_line_error, environment, run
 from other_programs import QGIS_PROCESS, needs_qgis
 from spectrawalk_qgis import commands, process
 from spectrawalk_qgis.program import Program, ProgramError, find
@@ -110,15 +110,21 @@ def test_libraries_of_qgis_do_not_reach_the_program(monkeypatch):
 
 def test_every_option_is_one_of_the_program(here):
     """The options exist: click reads them all before it looks for the scene."""
-    command = commands.cluster(
-        "gone.tif", Path("out"), n_clusters=4, detail="fields", mask="mask.tif",
-        wavelengths="450:900", extra="--crop 0:9,0:9 --variable 'a b'",
-    )  # fmt: skip
-    with pytest.raises(ProgramError, match=r"gone\.tif"):
-        process.run(HERE, command, hear=repr, canceled=bool)
-    command = commands.cluster("gone.tif", Path("out"), method="srdl", radius=12)
-    with pytest.raises(ProgramError, match=r"gone\.tif"):
-        process.run(HERE, command, hear=repr, canceled=bool)
+    wanted = [
+        commands.cluster(
+            "gone.tif", Path("out"), n_clusters=4, detail="fields", mask="mask.tif",
+            wavelengths="450:900", extra="--crop 0:9,0:9 --variable 'a b'",
+        ),
+        commands.cluster("gone.tif", Path("out"), method="srdl", radius=12),
+        commands.cut("gone", Path("out"), n_clusters=0),
+        commands.name("gone", libraries=["one.sli", "two.csv"], accept=True, angle=0.1),
+        commands.compare("gone/a.tif", "gone/b.tif", Path("out")),
+    ]  # fmt: skip
+    for command in wanted:
+        if command[0] in main.commands:
+            result = run(*command)
+            assert_one_line_error(result.exit_code, result.stderr)
+            assert "'gone" in result.stderr
     assert not Path("out").exists()
 
 
@@ -299,7 +305,12 @@ def qgis(packed, tmp_path_factory):
 def scene(tmp_path_factory):
     """A GeoTIFF of three classes, on a map."""
     made = make_scene(shape=(20, 16), n_bands=10, n_classes=3, random_state=0)
-    on_map = Scene(made.cube, crs="EPSG:32633", transform=(30, 0, 364095, 0, -30, 5809965))
+    on_map = Scene(
+        made.cube,
+        wavelengths=np.linspace(450, 900, 10),
+        crs="EPSG:32633",
+        transform=(30, 0, 364095, 0, -30, 5809965),
+    )
     path = tmp_path_factory.mktemp("scene") / "field.tif"
     write_scene(path, on_map)
     return path
@@ -326,29 +337,18 @@ def test_qgis_process_clusters_a_geotiff(qgis, scene, here):
 
 
 @needs_qgis
-@pytest.mark.parametrize(
-    ("program", "sentence"),
-    [
-        (
-            "/gone",
-            "'/gone', which the environment variable SPECTRAWALK_PROGRAM names, does",
-        ),
-        ("/usr/bin/python3", "spectrawalk is not installed in the Python '/usr/bin/python3'; inst"),
-    ],
-)
-def test_a_missing_environment_is_said(program, sentence, qgis, scene, here):
+def test_a_missing_environment_is_said(qgis, scene, here):
     done = qgis_process(
         qgis, "spectrawalk:cluster", "--", f"SCENE={scene}", f"OUTPUT={here}/out",
-        SPECTRAWALK_PROGRAM=program,
+        SPECTRAWALK_PROGRAM="/gone",
     )  # fmt: skip
+    sentence = "'/gone', which the environment variable SPECTRAWALK_PROGRAM names, does not exist;"
     assert f"ERROR:\t{sentence}" in done.stdout + done.stderr
     assert not Path("out").exists()
 
 
-@pytest.fixture(scope="session")
-def jobs(qgis, scene, tmp_path_factory):
-    """Run many algorithms in one QGIS, which takes seconds to start."""
-    here = tmp_path_factory.mktemp("jobs")
+def jobs(here, scene):
+    """What is done in one QGIS, which takes seconds to start; see inside_qgis.py."""
     noise = np.random.default_rng(0).uniform(size=(200, 200, 40))
     np.save(here / "large.npy", noise.astype(np.float32))
     corners = [[364095, 5809965], [364335, 5809965], [364335, 5809365], [364095, 5809365]]
@@ -357,52 +357,59 @@ def jobs(qgis, scene, tmp_path_factory):
     feature = {"type": "Feature", "properties": {}, "geometry": polygon}
     collection = {"type": "FeatureCollection", "crs": crs, "features": [feature]}
     (here / "left.json").write_text(json.dumps(collection))
-    maps = [str(here / name / "labels.tif") for name in ("three", "two")]
-    library = str(here / "three" / "spectra.hdr")
+    maps = [str(here / folder / "labels.tif") for folder in ("three", "two")]
+    lacking = "from spectrawalk.cli import main\nmain.commands.pop('name', None)\nmain()"
+    old = str(script(here / "old", lacking))
 
-    def cluster(name, **parameters):
-        asked = {"SCENE": str(scene), "OUTPUT": str(here / name)} | parameters
+    def cluster(folder, **parameters):
+        asked = {"SCENE": str(scene), "OUTPUT": str(here / folder)} | parameters
         return {"algorithm": "spectrawalk:cluster", "parameters": asked}
 
-    wanted = {
+    cut = {"MAP": maps[0], "CLUSTERS": 2, "OUTPUT": str(here / "two")}
+    name = {"MAP": maps[0], "LIBRARIES": [str(here / "three" / "spectra.hdr")], "ACCEPT": True}
+    compare = {"BEFORE": maps[0], "AFTER": maps[1], "OUTPUT": str(here / "changes")}
+    return {
         "cluster": cluster("three", CLUSTERS=3),
-        "cut": {
-            "algorithm": "spectrawalk:cut",
-            "parameters": {"MAP": maps[0], "CLUSTERS": 2, "OUTPUT": str(here / "two")},
-        },
+        "cut": {"algorithm": "spectrawalk:cut", "parameters": cut},
         "mask": cluster("left", MASK=str(here / "left.json"), METHOD=1, RADIUS=5, CLUSTERS=2),
+        "old": {"algorithm": "spectrawalk:name", "parameters": name, "program": old},
+        "compare": {"algorithm": "spectrawalk:compare", "parameters": compare},
+        "name": {"algorithm": "spectrawalk:name", "parameters": name},
         "cancel": cluster("no", SCENE=None, FILE=str(here / "large.npy"))
         | {"cancel_at": "SpectraWalk"},
         "both": cluster("no", FILE=str(here / "large.npy")),
         "neither": cluster("no", SCENE=None),
         "detail": cluster("no", METHOD=1, DETAIL=1),
         "wavelengths": cluster("no", WAVELENGTHS="red"),
+        "python": cluster("no") | {"program": "/usr/bin/python3"},
     }
-    if "compare" in main.commands:
-        asked = {"BEFORE": maps[0], "AFTER": maps[1], "OUTPUT": str(here / "changes")}
-        wanted["compare"] = {"algorithm": "spectrawalk:compare", "parameters": asked}
-    if "name" in main.commands:
-        asked = {"MAP": maps[0], "LIBRARIES": [library], "ACCEPT": True}
-        wanted["name"] = {"algorithm": "spectrawalk:name", "parameters": asked}
-    found = in_qgis(qgis, wanted, here)
-    return found | {"folder": here}
-
-
-def in_qgis(qgis, wanted, here, **variables):
-    """Run jobs in QGIS's own Python; see inside_qgis.py."""
-    asked = here / "jobs.json"
-    asked.write_text(json.dumps(wanted))
-    plugins = Path(qgis["HOME"], "profiles", "default", "python", "plugins")
-    inside = ["/usr/bin/python3", Path(__file__).with_name("inside_qgis.py"), plugins, asked]
-    done = subprocess.run(inside, env=qgis | variables, capture_output=True, text=True, timeout=300)
-    last = done.stdout.splitlines()[-1] if done.stdout else ""
-    assert last.startswith("FOUND "), done.stdout + done.stderr
-    return json.loads(last.removeprefix("FOUND "))
 
 
 @needs_qgis
-def test_the_map_is_in_the_project_with_its_legend(jobs):
-    found = jobs["cluster"]
+@pytest.mark.slow
+def test_the_algorithms_in_qgis(qgis, scene, here):
+    (here / "jobs.json").write_text(json.dumps(jobs(here, scene)))
+    plugins = Path(qgis["HOME"], "profiles", "default", "python", "plugins")
+    inside = ["/usr/bin/python3", Path(__file__).with_name("inside_qgis.py"), plugins, "jobs.json"]
+    done = subprocess.run(inside, env=qgis, capture_output=True, text=True, timeout=300)
+    last = done.stdout.splitlines()[-1] if done.stdout else ""
+    assert last.startswith("FOUND "), done.stdout + done.stderr
+    found = json.loads(last.removeprefix("FOUND "))
+    the_map_is_in_the_project_with_its_legend(found["cluster"])
+    progress_grows_and_names_stages(found["cluster"])
+    cut_shows_another_number_of_clusters(found["cut"])
+    polygons_are_a_mask(found["mask"], np.load("left/labels.npy"))
+    a_package_without_the_command_is_called_old(found["old"])
+    if "compare" in main.commands:
+        compare_shows_what_changed(found["compare"])
+    if "name" in main.commands:
+        name_shows_the_names_in_the_legend(found["name"])
+    cancel_ends_the_run(found["cancel"])
+    bad_input_is_said_in_one_sentence(found)
+    assert not Path("no").exists()
+
+
+def the_map_is_in_the_project_with_its_legend(found):
     assert found["error"] == ""
     [layer] = found["layers"]
     assert layer["name"] == "field, 3 clusters"
@@ -413,88 +420,67 @@ def test_the_map_is_in_the_project_with_its_legend(jobs):
     assert Path(found["outputs"]["OUTPUT_HTML"]).name == "report.html"
 
 
-@needs_qgis
-def test_progress_grows_and_names_stages(jobs):
-    shares = jobs["cluster"]["shares"]
+def progress_grows_and_names_stages(found):
+    shares = found["shares"]
     assert shares == sorted(shares)
     assert len(set(shares)) > 10
     assert 90 <= shares[-1] <= 100
-    assert "loading" in jobs["cluster"]["shown"]
+    assert "loading" in found["shown"]
 
 
-@needs_qgis
-def test_cut_shows_another_number_of_clusters(jobs):
-    assert jobs["cut"]["error"] == ""
-    [layer] = jobs["cut"]["layers"]
+def cut_shows_another_number_of_clusters(found):
+    assert found["error"] == ""
+    [layer] = found["layers"]
     assert layer["name"] == "Cut, 2 clusters"
     assert layer["legend"] == ["cluster 1", "cluster 2"]
 
 
-@needs_qgis
-def test_polygons_are_a_mask(jobs):
-    assert jobs["mask"]["error"] == ""
-    assert jobs["mask"]["outputs"]["FOUND"] == 2
-    assert Path(jobs["mask"]["outputs"]["CERTAINTY"]).name == "margin.tif"
-    labels = np.load(jobs["folder"] / "left" / "labels.npy")
+def polygons_are_a_mask(found, labels):
+    assert found["error"] == ""
+    assert found["outputs"]["FOUND"] == 2
+    assert Path(found["outputs"]["CERTAINTY"]).name == "margin.tif"
     assert (labels[:, :8] > 0).all()
     assert (labels[:, 8:] == 0).all()
 
 
-@needs_qgis
-def test_cancel_ends_the_run_and_leaves_no_file(jobs):
-    found = jobs["cancel"]
-    assert found["seconds"] < 3
-    assert (found["outputs"], found["error"], found["layers"]) == ({}, "", [])
-    assert "Canceled: no file was written." in found["shown"]
-    assert not (jobs["folder"] / "no").exists()
-
-
-@needs_qgis
-@pytest.mark.parametrize(
-    ("job", "sentence"),
-    [
-        ("both", "Give a hyperspectral image, either as a layer or as a file."),
-        ("neither", "Give a hyperspectral image, either as a layer or as a file."),
-        ("detail", "The detail has no meaning for SRDL; choose automatic, or SpectraWalk as"),
-        ("wavelengths", "'red' is not LOW:HIGH with two wavelengths in nanometres"),
-    ],
-)
-def test_bad_input_is_said_in_one_sentence(job, sentence, jobs):
-    assert sentence in jobs[job]["error"]
-    assert jobs[job]["error"].count("\n") <= 1
-    assert jobs[job]["layers"] == []
-
-
-@needs_qgis
-def test_a_package_without_the_command_is_said_to_be_old(jobs, qgis, here):
-    code = "from spectrawalk.cli import main\nmain.commands.pop({!r}, None)\nmain(prog_name='x')"
-    wanted = {}
-    maps = [str(jobs["folder"] / name / "labels.tif") for name in ("three", "two")]
-    name = {"MAP": maps[0], "LIBRARIES": [str(jobs["folder"] / "three" / "spectra.hdr")]}
-    wanted = {"name": {"algorithm": "spectrawalk:name", "parameters": name}}
-    old = script(here / "spectrawalk", code.format("name"))
-    found = in_qgis(qgis, wanted, here, SPECTRAWALK_PROGRAM=str(old))["name"]
+def a_package_without_the_command_is_called_old(found):
     assert found["error"] == (
         f"the installed spectrawalk {__version__} has no command `name`; update it with: "
         "pip install --upgrade spectrawalk"
     )
 
 
-@needs_qgis
-@pytest.mark.skipif("compare" not in main.commands, reason="this version has no `compare`")
-def test_compare_shows_what_changed(jobs):
-    assert jobs["compare"]["error"] == ""
-    [layer] = jobs["compare"]["layers"]
+def compare_shows_what_changed(found):
+    assert found["error"] == ""
+    [layer] = found["layers"]
     assert layer["renderer"] == "paletted"
-    assert Path(jobs["compare"]["outputs"]["OUTPUT_HTML"]).is_file()
-    assert Path(jobs["compare"]["outputs"]["CHANGES"]).is_file()
+    assert Path(found["outputs"]["OUTPUT_HTML"]).is_file()
+    assert Path(found["outputs"]["CHANGES"]).is_file()
 
 
-@needs_qgis
-@pytest.mark.skipif("name" not in main.commands, reason="this version has no `name`")
-def test_name_shows_the_names_in_the_legend(jobs):
-    assert jobs["name"]["error"] == ""
-    [layer] = jobs["name"]["layers"]
+def name_shows_the_names_in_the_legend(found):
+    assert found["error"] == ""
+    [layer] = found["layers"]
     assert layer["renderer"] == "paletted"
-    assert Path(jobs["name"]["outputs"]["NAMES"]).is_file()
-    assert Path(jobs["name"]["outputs"]["OUTPUT_HTML"]).is_file()
+    assert len(layer["legend"]) == 3
+    assert Path(found["outputs"]["NAMES"]).is_file()
+    assert Path(found["outputs"]["OUTPUT_HTML"]).is_file()
+
+
+def cancel_ends_the_run(found):
+    assert found["seconds"] < 3
+    assert (found["outputs"], found["error"], found["layers"]) == ({}, "", [])
+    assert "Canceled: no file was written." in found["shown"]
+
+
+def bad_input_is_said_in_one_sentence(found):
+    said = {
+        "both": "Give a hyperspectral image, either as a layer or as a file.",
+        "neither": "Give a hyperspectral image, either as a layer or as a file.",
+        "detail": "The detail has no meaning for SRDL; choose automatic, or SpectraWalk as",
+        "wavelengths": "'red' is not LOW:HIGH with two wavelengths in nanometres",
+        "python": "spectrawalk is not installed in the Python '/usr/bin/python3'; install it",
+    }
+    for job, sentence in said.items():
+        assert sentence in found[job]["error"]
+        assert found[job]["layers"] == []

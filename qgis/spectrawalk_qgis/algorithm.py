@@ -145,6 +145,12 @@ def number_of_clusters() -> QgsProcessingParameterDefinition:
     )
 
 
+def optional_number(parameters: dict[str, Any], name: str) -> float | None:
+    """Value of a number that may be left open."""
+    value = parameters.get(name)
+    return None if value in (None, "") else float(value)
+
+
 def results_of_run(folder: Path, title: str, context: QgsProcessingContext) -> dict[str, Any]:
     """Put the map of a run into the project, and name its files."""
     found = commands.found_in(folder)

@@ -31,6 +31,7 @@ from .algorithm import (
     advanced,
     explained,
     number_of_clusters,
+    optional_number,
     results_of_run,
 )
 
@@ -113,14 +114,12 @@ of an earlier run in this folder are replaced.</p>"""
         return results_of_run(folder, Path(scene).stem, context)
 
     def _choices(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, Any]:
-        radius = parameters.get("RADIUS")
+        radius = optional_number(parameters, "RADIUS")
         return {
             "n_clusters": self.parameterAsInt(parameters, "CLUSTERS", context),
             "detail": commands.DETAILS[self.parameterAsEnum(parameters, "DETAIL", context)],
             "method": commands.METHODS[self.parameterAsEnum(parameters, "METHOD", context)],
-            "radius": None
-            if radius in (None, "")
-            else self.parameterAsInt(parameters, "RADIUS", context),
+            "radius": None if radius is None else int(radius),
             "wavelengths": self.parameterAsString(parameters, "WAVELENGTHS", context),
             "extra": self.parameterAsString(parameters, "EXTRA", context),
         }

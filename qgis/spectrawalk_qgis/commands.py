@@ -78,11 +78,15 @@ def cut(results: str, folder: Path, *, n_clusters: int) -> list[str]:
     return ["cut", results, "-k", number, "-o", str(folder), "--overwrite"]
 
 
-def name(results: str, *, libraries: Sequence[str], accept: bool) -> list[str]:
+def name(
+    results: str, *, libraries: Sequence[str], accept: bool, angle: float | None = None
+) -> list[str]:
     """Command that names the clusters of an earlier run."""
     command = ["name", results]
     for each in libraries:
         command += ["--library", each]
+    if angle is not None:
+        command += ["--angle", str(angle)]
     return command + ["--accept"] * accept
 
 

@@ -27,7 +27,8 @@ class CompareAlgorithm(SpectrawalkAlgorithm):
     TITLE = "Compare"
     SUMMARY = "Compares two maps of clusters, and maps what differs."
     HELP = """
-<p>Give two maps that Cluster or Cut wrote (<code>labels.tif</code>), for example of two dates.</p>
+<p>Give two maps, for example of two dates: <code>labels.tif</code> of Cluster or Cut, or maps of
+another program with one whole number per pixel. Both must lie on one grid.</p>
 <p>The output folder receives a map of the changes with its legend, a table of them, and a page for
 the browser.</p>"""
 

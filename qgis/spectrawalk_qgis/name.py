@@ -14,11 +14,20 @@ from qgis.core import (
     QgsProcessingOutputRasterLayer,
     QgsProcessingParameterBoolean,
     QgsProcessingParameterMultipleLayers,
+    QgsProcessingParameterNumber,
     QgsProcessingParameterRasterLayer,
 )
 
 from . import commands
-from .algorithm import HTML, SpectrawalkAlgorithm, refresh, show
+from .algorithm import (
+    HTML,
+    SpectrawalkAlgorithm,
+    advanced,
+    explained,
+    optional_number,
+    refresh,
+    show,
+)
 
 NAMES, PAGE = "names.csv", "names.html"
 
@@ -33,10 +42,10 @@ class NameAlgorithm(SpectrawalkAlgorithm):
     )
     HELP = """
 <p>Give the map of an earlier run, its <code>labels.tif</code>, in the folder that Cluster or Cut
-wrote, and one or several spectral libraries.</p>
+wrote, and one or several spectral libraries: ENVI (.sli), text of USGS or ECOSTRESS, CSV.</p>
 <p>The matches go to <code>names.csv</code> and <code>names.html</code> in that folder. With
-<b>Put the names into the legend</b>, the best matches become the names in the legend, in the
-attribute table and in the report of the run.</p>"""
+<b>Put the names into the legend</b>, clusters with a good match get the name of the nearest library
+spectrum, in the legend, in the attribute table and in the report of the run.</p>"""
 
     def initAlgorithm(self, configuration: dict[str, Any] | None = None) -> None:
         """Declare parameters and outputs."""
@@ -48,6 +57,23 @@ attribute table and in the report of the run.</p>"""
         )
         self.addParameter(
             QgsProcessingParameterBoolean("ACCEPT", "Put the names into the legend", False)
+        )
+        angle = QgsProcessingParameterNumber(
+            "ANGLE",
+            "Largest spectral angle of a good match, in radians",
+            QgsProcessingParameterNumber.Type.Double,
+            None,
+            True,
+            0,
+        )
+        self.addParameter(
+            advanced(
+                explained(
+                    angle,
+                    "Not set: of each cluster, the angle to its mean spectrum that 95 % of its "
+                    "pixels do not exceed.",
+                )
+            )
         )
         self.addOutput(QgsProcessingOutputRasterLayer("LABELS", "Map of the clusters"))
         self.addOutput(QgsProcessingOutputFile("NAMES", "Matches of each cluster"))
@@ -67,6 +93,7 @@ attribute table and in the report of the run.</p>"""
             str(results),
             libraries=self.parameterAsFileList(parameters, "LIBRARIES", context),
             accept=self._accepted,
+            angle=optional_number(parameters, "ANGLE"),
         )
         self._done = self.run_program(command, feedback)
         if not self._done:

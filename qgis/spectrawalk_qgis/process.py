@@ -172,17 +172,21 @@ def _stop(process: subprocess.Popen[str]) -> bool:
     """End the program if it still works; return whether it did."""
     works = process.poll() is None
     if works:
-        with suppress(OSError):
-            if WINDOWS:
-                process.stdin.close()  # a program without a terminal hears no signal there
-            else:
-                process.terminate()
+        if WINDOWS:
+            _close(process.stdin)  # a program without a terminal hears no signal there
+        else:
+            process.terminate()
         with suppress(subprocess.TimeoutExpired):
             process.wait(PATIENCE)
         _kill(process)
-    with suppress(OSError):
-        process.stdin.close()
+    _close(process.stdin)
     return works
+
+
+def _close(stream: IO[str] | None) -> None:
+    with suppress(OSError):
+        if stream is not None:
+            stream.close()
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
