@@ -475,8 +475,8 @@ def cancel_ends_the_run(found):
 
 def bad_input_is_said_in_one_sentence(found):
     said = {
-        "both": "Give a hyperspectral image, either as a layer or as a file.",
-        "neither": "Give a hyperspectral image, either as a layer or as a file.",
+        "both": "Give the image as a layer or as a file, not both; clear one of them.",
+        "neither": "Give a hyperspectral image, as a layer or as a file.",
         "detail": "The detail has no meaning for SRDL; choose automatic, or SpectraWalk as",
         "wavelengths": "'red' is not LOW:HIGH with two wavelengths in nanometres",
         "python": "spectrawalk is not installed in the Python '/usr/bin/python3'; install it",

@@ -22,6 +22,8 @@ from qgis.core import (
     QgsProcessingParameterString,
     QgsRasterLayer,
 )
+from qgis.PyQt.QtCore import QCoreApplication, QThread
+from qgis.utils import iface
 
 from . import commands
 from .algorithm import (
@@ -55,7 +57,9 @@ of an earlier run in this folder are replaced.</p>"""
     def initAlgorithm(self, configuration: dict[str, Any] | None = None) -> None:
         """Declare parameters and outputs."""
         add = self.addParameter
-        add(QgsProcessingParameterRasterLayer("SCENE", "Hyperspectral image: layer", None, True))
+        scene = QgsProcessingParameterRasterLayer("SCENE", "Hyperspectral image: layer", None, True)
+        scene.setGuiDefaultValueOverride(_active_image())
+        add(scene)
         add(
             explained(
                 QgsProcessingParameterFile(
@@ -88,8 +92,10 @@ of an earlier run in this folder are replaced.</p>"""
         if not good:
             return good, why
         given = [name for name in ("SCENE", "FILE") if parameters.get(name)]
-        if len(given) != 1:
-            return False, "Give a hyperspectral image, either as a layer or as a file."
+        if not given:
+            return False, "Give a hyperspectral image, as a layer or as a file."
+        if len(given) == 2:
+            return False, "Give the image as a layer or as a file, not both; clear one of them."
         chosen = self._choices(parameters, context)
         wrong = commands.contradiction(
             **{name: chosen[name] for name in ("detail", "method", "radius")}
@@ -141,6 +147,16 @@ of an earlier run in this folder are replaced.</p>"""
         return self.parameterAsCompatibleSourceLayerPath(
             parameters, "MASK", context, ["geojson"], "geojson", feedback
         )
+
+
+def _active_image() -> str | None:
+    """Layer that is chosen in the dialog when it opens: the active one, if it has many bands."""
+    application = QCoreApplication.instance()
+    if iface is None or application is None or QThread.currentThread() != application.thread():
+        return None
+    layer = iface.activeLayer()
+    many = isinstance(layer, QgsRasterLayer) and layer.bandCount() > 3
+    return layer.id() if many else None
 
 
 def _advanced_parameters() -> list[Any]:
