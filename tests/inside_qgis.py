@@ -1,8 +1,9 @@
 """Run algorithms as QGIS does, and print what became of them; for QGIS's own Python.
 
-``python3 inside_qgis.py PLUGINS JOBS``: the folder of plugins, and a JSON list of
-``{"algorithm", "parameters", "cancel_at", "program"}``. With ``cancel_at``, the job is canceled
-when a text of its progress contains these words; with ``program``, it is done by this program.
+``python3 inside_qgis.py PLUGINS JOBS``: the folder of plugins, and a JSON list of ``{"algorithm",
+"parameters", "cancel_at", "program", "opened"}``. With ``cancel_at``, the job is canceled when a
+text of its progress contains these words; with ``program``, it is done by this program; ``opened``
+are maps that are in the project before.
 """
 
 import json
@@ -17,6 +18,7 @@ from qgis.core import (  # noqa: E402
     QgsProcessingException,
     QgsProcessingFeedback,
     QgsProject,
+    QgsRasterLayer,
 )
 
 application = QgsApplication([], False)
@@ -49,9 +51,13 @@ class Feedback(QgsProcessingFeedback):
     pushWarning = pushInfo
 
 
-def run(algorithm, parameters, cancel_at=None, program=os.environ["SPECTRAWALK_PROGRAM"]):
+PROGRAM = os.environ["SPECTRAWALK_PROGRAM"]
+
+
+def run(algorithm, parameters, cancel_at=None, program=PROGRAM, opened=()):
     """Run one job, load its layers, and say what was seen."""
     os.environ["SPECTRAWALK_PROGRAM"] = program
+    QgsProject.instance().addMapLayers([QgsRasterLayer(path, "opened") for path in opened])
     feedback, project = Feedback(cancel_at), QgsProject.instance()
     found = {"error": "", "outputs": {}, "seconds": None}
     try:

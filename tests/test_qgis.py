@@ -26,6 +26,8 @@ from spectrawalk.io import write_scene
 
 ROOT = Path(__file__).parent.parent
 posix = pytest.mark.skipif(sys.platform == "win32", reason="runs scripts and sends signals")
+MADE = make_scene(shape=(20, 16), n_bands=10, n_classes=3, random_state=0)
+WAVELENGTHS = np.linspace(450, 900, 10)
 HERE = Program((sys.executable, "-m", "spectrawalk"))
 
 
@@ -227,6 +229,10 @@ def test_what_was_in_the_folder_stays(here):
 @pytest.mark.parametrize(
     ("end", "complaint"),
     [
+        (
+            "sys.exit(print('Error: it is bad.\\nsome more', file=sys.stderr) or 2)",
+            "^it is bad.$",
+        ),
         ("raise SystemExit(7)", "spectrawalk 9.9 failed with exit code 7: it gave no reason"),
         ("raise ValueError('oh')", "spectrawalk 9.9 failed with exit code 1: ValueError: oh"),
         ("os.kill(os.getpid(), 9)", r"ended by the system \(signal 9\), perhaps because the mem"),
@@ -304,10 +310,9 @@ def qgis(packed, tmp_path_factory):
 @pytest.fixture(scope="session")
 def scene(tmp_path_factory):
     """A GeoTIFF of three classes, on a map."""
-    made = make_scene(shape=(20, 16), n_bands=10, n_classes=3, random_state=0)
     on_map = Scene(
-        made.cube,
-        wavelengths=np.linspace(450, 900, 10),
+        MADE.cube,
+        wavelengths=WAVELENGTHS,
         crs="EPSG:32633",
         transform=(30, 0, 364095, 0, -30, 5809965),
     )
@@ -357,6 +362,12 @@ def jobs(here, scene):
     feature = {"type": "Feature", "properties": {}, "geometry": polygon}
     collection = {"type": "FeatureCollection", "crs": crs, "features": [feature]}
     (here / "left.json").write_text(json.dumps(collection))
+    truth = MADE.ground_truth
+    means = [MADE.cube[truth == each].mean(axis=0) for each in np.unique(truth[truth > 0])]
+    table = np.column_stack([WAVELENGTHS, *means])
+    np.savetxt(
+        "library.csv", table, delimiter=",", header="wavelength (nm),oak,sand,water", comments=""
+    )
     maps = [str(here / folder / "labels.tif") for folder in ("three", "two")]
     lacking = "from spectrawalk.cli import main\nmain.commands.pop('name', None)\nmain()"
     old = str(script(here / "old", lacking))
@@ -366,15 +377,22 @@ def jobs(here, scene):
         return {"algorithm": "spectrawalk:cluster", "parameters": asked}
 
     cut = {"MAP": maps[0], "CLUSTERS": 2, "OUTPUT": str(here / "two")}
-    name = {"MAP": maps[0], "LIBRARIES": [str(here / "three" / "spectra.hdr")], "ACCEPT": True}
+    name = {"MAP": maps[0], "LIBRARIES": [str(here / "library.csv")], "ACCEPT": True}
     compare = {"BEFORE": maps[0], "AFTER": maps[1], "OUTPUT": str(here / "changes")}
     return {
         "cluster": cluster("three", CLUSTERS=3),
         "cut": {"algorithm": "spectrawalk:cut", "parameters": cut},
-        "mask": cluster("left", MASK=str(here / "left.json"), METHOD=1, RADIUS=5, CLUSTERS=2),
+        "mask": cluster(
+            "left",
+            MASK=str(here / "left.json"),
+            METHOD=1,
+            RADIUS=5,
+            CLUSTERS=2,
+            EXTRA="--no-report",
+        ),
         "old": {"algorithm": "spectrawalk:name", "parameters": name, "program": old},
         "compare": {"algorithm": "spectrawalk:compare", "parameters": compare},
-        "name": {"algorithm": "spectrawalk:name", "parameters": name},
+        "name": {"algorithm": "spectrawalk:name", "parameters": name, "opened": maps[:1]},
         "cancel": cluster("no", SCENE=None, FILE=str(here / "large.npy"))
         | {"cancel_at": "SpectraWalk"},
         "both": cluster("no", FILE=str(here / "large.npy")),
@@ -462,7 +480,7 @@ def name_shows_the_names_in_the_legend(found):
     assert found["error"] == ""
     [layer] = found["layers"]
     assert layer["renderer"] == "paletted"
-    assert len(layer["legend"]) == 3
+    assert sorted(layer["legend"]) == ["oak", "sand", "water"]
     assert Path(found["outputs"]["NAMES"]).is_file()
     assert Path(found["outputs"]["OUTPUT_HTML"]).is_file()
 

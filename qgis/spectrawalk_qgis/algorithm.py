@@ -76,7 +76,7 @@ class SpectrawalkAlgorithm(QgsProcessingAlgorithm):
         self,
         arguments: Sequence[str],
         feedback: QgsProcessingFeedback,
-        folder: Path | None = None,
+        folder: Path,
     ) -> bool:
         """Run the program; return whether it came to its end, and was not canceled."""
         program = settings.program()

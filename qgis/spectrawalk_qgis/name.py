@@ -95,7 +95,7 @@ spectrum, in the legend, in the attribute table and in the report of the run.</p
             accept=self._accepted,
             angle=optional_number(parameters, "ANGLE"),
         )
-        self._done = self.run_program(command, feedback)
+        self._done = self.run_program(command, feedback, results)
         if not self._done:
             return {}
         files = {"NAMES": results / NAMES, HTML: results / PAGE}

@@ -196,24 +196,25 @@ def _kill(process: subprocess.Popen[str]) -> None:
             end = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
             subprocess.run(end, capture_output=True, creationflags=NO_WINDOW, check=False)
     else:
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):  # they have ended
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def _reason(code: int, complaints: Sequence[str], command: str, version: str) -> str:
     """Say in one sentence why the program failed."""
-    last = complaints[-1] if complaints else ""
-    if f"No such command '{command}'" in last:
+    errors = [each[len("Error: ") :] for each in complaints if each.startswith("Error: ")]
+    if errors and f"No such command '{command}'" in errors[-1]:
         return lacks_command(command, version)
-    if last.startswith("Error: "):
-        return last[len("Error: ") :]
+    if errors:
+        return errors[-1]
     if code < 0:
         return (
             f"spectrawalk was ended by the system (signal {-code}), perhaps because the memory "
             "was used up; cluster a part of the scene, or close other programs."
         )
-    return f"spectrawalk {version} failed with exit code {code}: {last or 'it gave no reason'}"
+    last = complaints[-1] if complaints else "it gave no reason"
+    return f"spectrawalk {version} failed with exit code {code}: {last}"
 
 
 class _Remains:
