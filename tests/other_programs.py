@@ -8,6 +8,8 @@ import shutil
 
 import pytest
 
+# Debian's qgis_process is a script that fails, by an option that is for qgis only.
+QGIS_PROCESS = shutil.which("qgis_process.bin") or shutil.which("qgis_process")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 _REQUIRED = bool(os.environ.get("SPECTRAWALK_REQUIRE_PROGRAMS"))
 
@@ -17,4 +19,7 @@ needs_gdal = pytest.mark.skipif(
 )
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None and not _REQUIRED, reason="needs Chromium (Debian: chromium)"
+)
+needs_qgis = pytest.mark.skipif(
+    QGIS_PROCESS is None and not _REQUIRED, reason="needs QGIS (Debian: qgis)"
 )

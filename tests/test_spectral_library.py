@@ -69,6 +69,11 @@ class TestEnvi:
         np.testing.assert_allclose(library.spectra[0], VALUES, rtol=1e-6)
         assert library.remarks == ()
 
+    def test_values_without_a_zero_byte(self, tmp_path):
+        """A small library need not look like a binary file."""
+        library = only(write_sli(tmp_path, values=np.full((2, 60), np.float32(0.3))))
+        assert library.names == ("leaf", "soil")
+
     def test_what_is_no_spectrum_is_left_out(self, tmp_path):
         values = np.array([WAVELENGTHS, VALUES, VALUES / 100, VALUES * 0 - 1.23e34])
         names = ("Wavelengths in microns", "Alunite GDS84   BECKb AREF", "error bars to preceding",

@@ -70,8 +70,11 @@ class OneLineErrors(click.Group):
 
 def _carry_out(run: Callable[[], Any]) -> Any:
     """Run a command; where it fails, say why in one line and end the program."""
+    from spectrawalk.cli.callers import stop_with_stdin
+
     try:
         with _signals.heeded():
+            stop_with_stdin()
             return run()
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "spectrawalk"
@@ -302,11 +305,12 @@ class BarClock(StageClock):
 def watch(title: str, *, quiet: bool) -> Iterator[StageClock]:
     """Show the progress of the work in the ``with`` block on stderr.
 
-    Bars in a terminal, one line per stage elsewhere, nothing if `quiet`. Whoever listened before
-    still hears of it.
+    Bars in a terminal, one line per stage elsewhere, JSON for a caller that asks, nothing if
+    `quiet`. Whoever listened before still hears of it.
     """
     from rich.console import Console
 
+    from spectrawalk.cli.callers import JsonClock, asked_for_json
     from spectrawalk.progress import listen, listener
 
     before = listener()
@@ -314,6 +318,8 @@ def watch(title: str, *, quiet: bool) -> Iterator[StageClock]:
     with ExitStack() as stack:
         if quiet:
             clock = StageClock()
+        elif asked_for_json():
+            clock = JsonClock(title)
         elif console.is_terminal:
             clock = BarClock(stack.enter_context(_bars(title, console)))
         else:

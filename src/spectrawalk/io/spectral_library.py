@@ -79,7 +79,8 @@ def _read_folder(folder: Path) -> list[SpectralLibrary]:
 def _read_file(path: Path) -> SpectralLibrary:
     with path.open("rb") as file:
         head = file.read(512)
-    if head.startswith(b"ENVI") or (b"\0" in head and path.suffix.lower() != ".mat"):
+    is_binary = b"\0" in head or path.suffix.lower() == ".sli"
+    if head.startswith(b"ENVI") or (is_binary and path.suffix.lower() != ".mat"):
         header = path if head.startswith(b"ENVI") else find_header(path)
         if header is None:
             raise FileError(
