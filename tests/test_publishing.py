@@ -50,9 +50,9 @@ def test_the_citation_says_what_the_package_says():
     ]
 
 
-def test_the_page_on_citing_names_the_paper():
+def test_the_page_on_publishing_names_the_paper():
     [paper] = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["references"]
-    page = " ".join((ROOT / "docs" / "citing.md").read_text("utf-8").replace("> ", "").split())
+    page = " ".join((ROOT / "docs" / "publishing.md").read_text("utf-8").replace("> ", "").split())
     assert paper["title"] in page
     assert f"{paper['volume']}({paper['issue']}), {paper['start']}\N{EN DASH}{paper['end']}" in page
     assert str(paper["year"]) in page

@@ -15,7 +15,6 @@ OPTIONAL = {
     "notebooks",
     "family",
     "doctor",
-    "citing",
 }
 
 
