@@ -131,6 +131,12 @@ class TestText:
         np.testing.assert_allclose(library.wavelengths[order], WAVELENGTHS * 1000, atol=0.1)
         np.testing.assert_allclose(library.spectra[0, order], VALUES * 100, atol=1e-3)
 
+    def test_a_description_over_several_lines(self, tmp_path):
+        path = write_ecostress(tmp_path / "quartz.txt")
+        text = path.read_text().replace("see ancillary file.", "clear grains\nof 75 um and more.")
+        path.write_text(text)
+        assert only(path).spectra.shape == (1, 60)
+
     def test_usgs(self, tmp_path):
         library = only(write_usgs(tmp_path))
         assert library.names == ("Alunite GDS84 Na03",)

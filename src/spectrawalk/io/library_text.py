@@ -96,6 +96,8 @@ def _read_ecostress(path: Path, lines: list[str]) -> SpectralLibrary:
             head[key[1].lower()] = key[2]
         elif line.strip() and head:
             cells = line.replace(",", " ").split()
+            if not rows and not _is_number(cells[0]):
+                continue  # a description may run over several lines
             if len(cells) != 2:
                 raise FileError(
                     f"'{path}', line {number}: '{line.strip()[:40]}' is no pair of wavelength and "
