@@ -1,5 +1,7 @@
 """The comparison methods on data for which the answer is known."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy.linalg import eigh
@@ -12,21 +14,24 @@ from spectrawalk.baselines import (
     DBSCAN,
     FMS,
     FSFDPC,
+    HDBSCAN,
     HNMF,
     SMCE,
     GaussianMixture,
     ICAKMeans,
     KMeans,
+    Leiden,
     PCAKMeans,
     RandomProjectionKMeans,
     SpectralClustering,
+    SuperpixelKMeans,
 )
 from spectrawalk.baselines.dbscan import QUANTILES
 from spectrawalk.baselines.fms import MumfordShah, nystrom_laplacian
 from spectrawalk.baselines.fsfdpc import distance_quantile, gaussian_density
 from spectrawalk.baselines.hnmf import best_threshold, first_share, two_variable_nnls
 from spectrawalk.baselines.smce import sparse_affine_combinations, tangent_graph
-from spectrawalk.errors import ConvergenceError
+from spectrawalk.errors import ConvergenceError, MissingDependencyError
 
 SEEDS = range(3)
 
@@ -382,3 +387,74 @@ def test_density_and_cutoff_are_those_of_all_pairs(monkeypatch):
         assert distance_quantile(X, share) == pytest.approx(np.quantile(d, share), rel=5e-3)
     expected = np.exp(-np.square(squareform(d) / 0.7)).sum(axis=1) - 1
     np.testing.assert_allclose(gaussian_density(X, 0.7), expected, atol=1e-10)
+
+
+# HDBSCAN, Leiden, superpixels
+
+
+@pytest.mark.parametrize("n_clusters", [2, 4])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_hdbscan_finds_the_number_asked_for(seed, n_clusters):
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(4), [200, 60, 200, 60])
+    centers = np.array([[0, 0], [3, 0], [0, 40], [3, 40]])
+    X = centers[truth] + rng.normal(scale=0.3, size=(len(truth), 2))
+    model = HDBSCAN(n_clusters, normalize=None, min_samples=5).fit(X)
+    assert model.n_clusters_ == n_clusters
+    assert agreement(truth if n_clusters == 4 else truth // 2, model.labels_) == 1
+    # Only clusters as large as the smallest are found.
+    assert (model.min_cluster_size_ > 60) == (n_clusters == 2)
+
+
+def test_hdbscan_is_that_of_scikit_learn_at_the_size_chosen():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(scale=s, size=(150, 3)) + 4 * s for s in (0.5, 1.0, 2.0)])
+    model = HDBSCAN(2, normalize=None, n_components=3, min_samples=10).fit(X)
+    expected = cluster.HDBSCAN(
+        min_cluster_size=model.min_cluster_size_, min_samples=10, copy=True
+    ).fit_predict(X)
+    clustered = expected >= 0
+    assert agreement(expected[clustered], model.labels_[clustered]) == 1
+
+
+def fields(rng, noise):
+    truth = np.kron([[0, 1], [2, 0]], np.ones((15, 15), dtype=int))
+    return rng.uniform(0.2, 1, (3, 20))[truth] + rng.normal(scale=noise, size=(30, 30, 20)), truth
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_leiden_finds_fields(seed):
+    """The window connects no field with a distant one of the same material."""
+    rng = np.random.default_rng(seed)
+    cube, _ = fields(rng, 0.01)
+    four = np.kron([[0, 1], [2, 3]], np.ones((15, 15), dtype=int))
+    model = Leiden(4, radius=6, n_neighbors=20).fit(cube)
+    assert model.n_clusters_ == 4
+    assert agreement(four, model.labels_) > 0.95
+
+
+def test_leiden_says_what_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sknetwork.clustering", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'spectrawalk\[benchmark\]'"):
+        Leiden(3).fit(np.random.default_rng(0).uniform(size=(8, 8, 4)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_superpixels_even_noise_out_before_k_means(seed):
+    """Noise so strong that many single pixels cannot be told apart."""
+    cube, truth = fields(np.random.default_rng(seed), 0.5)
+    model = SuperpixelKMeans(3, normalize=None, n_superpixels=16).fit(cube)
+    single = agreement(truth, KMeans(3).fit_predict(cube))
+    assert agreement(truth, model.labels_) > max(0.75, single + 0.2)
+
+
+def test_a_superpixel_counts_with_its_pixels():
+    """Two superpixels of one pixel differ more than two of many; the many are kept apart."""
+    cube = np.zeros((10, 11, 2))
+    cube[:, :5, 0], cube[:, 5:10, 0] = 1.0, 2.0
+    cube[0, 10, 0], cube[1:, 10, 0] = 3.3, 3.3
+    mask = np.ones((10, 11), dtype=bool)
+    mask[1:, 10] = False
+    labels = SuperpixelKMeans(2, normalize=None, n_superpixels=3).fit_predict(cube, mask=mask)
+    assert labels[0, 0] != labels[0, 9]
+    assert labels[0, 9] == labels[0, 10]

@@ -1,5 +1,6 @@
 """``spectrawalk cluster``: what it writes and prints, and how it ends."""
 
+import json
 import os
 import re
 import signal
@@ -176,7 +177,7 @@ def test_bands_may_come_first(cube, here):
     np.testing.assert_array_equal(np.load("out/labels.npy"), expected + 1)
 
 
-@pytest.mark.parametrize("method", ["dlss", "DL"])
+@pytest.mark.parametrize("method", ["dlss", "DL", "dvic"])
 def test_other_methods(method, cube, here):
     np.save("field.npy", cube)
     result = run("cluster", "field.npy", "-k", 3, "-o", "out", *SMALL, "--method", method)
@@ -184,6 +185,47 @@ def test_other_methods(method, cube, here):
     estimator = getattr(spectrawalk, method.upper())
     expected = estimator(n_clusters=3, n_neighbors=20, n_eigenpairs=5).fit(cube).labels_
     np.testing.assert_array_equal(np.load("out/labels.npy"), expected + 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "told", "kept"),
+    [
+        ("msrdl", r"time \d+ \(estimated from \d+ times\)", {"time", "times", "clusters_per_time"}),
+        ("dvic", r"\d+ endmembers? \(estimated\)", {"n_endmembers"}),
+        ("s2dl", r"window radius 12, \d+ superpixels \(estimated\)", {"n_superpixels"}),
+    ],
+)
+def test_successors_of_srdl(method, told, kept, cube, here):
+    np.save("field.npy", cube)
+    command = ["cluster", "field.npy", "--method", method, "--neighbors", 20, "--eigenpairs", 5]
+    result = run(*command, "-k", 3, "-o", "out", "--save-model")
+    assert result.exit_code == 0, result.output
+    assert re.search(told, result.stdout)
+    record = json.loads(Path("out/run.json").read_text())
+    assert kept <= set(record["result"])
+    model = spectrawalk.load("out/model.npz")
+    np.testing.assert_array_equal(np.load("out/labels.npy"), model.labels_ + 1)
+    again = run("cluster", "--from-record", "out/run.json", "-o", "again")
+    assert again.exit_code == 0, again.output
+    assert Path("again/labels.tif").read_bytes() == Path("out/labels.tif").read_bytes()
+    shorter = run(*command, "-o", "plan", "--dry-run")
+    assert f"{method.upper()}: number of clusters auto" in shorter.stdout
+
+
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [
+        ("msrdl", "--time"),
+        ("dvic", "--radius"),
+        ("s2dl", "--consensus-radius"),
+        ("dvic", "--tiles"),
+    ],
+)
+def test_successors_refuse_what_they_lack(method, option, cube, here):
+    np.save("field.npy", cube)
+    result = run("cluster", "field.npy", "--method", method, option, 32, "-o", "out")
+    assert result.exit_code == 2
+    assert option in result.stderr
 
 
 def test_parameters_reach_the_estimator(cube, here):

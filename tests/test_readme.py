@@ -22,6 +22,7 @@ PYTHON = {
     "docs/scenes.md": 1,
     "docs/scaling.md": 1,
     "docs/notebooks.md": 3,
+    "docs/family.md": 1,
     "docs/benchmarking.md": 1,
     "docs/compare.md": 1,
     "docs/naming.md": 1,

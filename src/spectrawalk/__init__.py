@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spectrawalk.estimators import DL, DLSS, SRDL, SpectraWalk, load
+    from spectrawalk.estimators import DL, DLSS, DVIC, MSRDL, S2DL, SRDL, SpectraWalk, load
     from spectrawalk.io import read_scene
     from spectrawalk.results.comparison import Comparison, compare_maps
     from spectrawalk.results.identification import SpectralLibrary, identify_spectra
@@ -20,6 +20,9 @@ __version__ = "0.1.0"
 _HOME = {
     "DL": "estimators",
     "DLSS": "estimators",
+    "DVIC": "estimators",
+    "MSRDL": "estimators",
+    "S2DL": "estimators",
     "SRDL": "estimators",
     "SpectraWalk": "estimators",
     "load": "estimators",
@@ -37,6 +40,9 @@ _HOME = {
 __all__ = [
     "DL",
     "DLSS",
+    "DVIC",
+    "MSRDL",
+    "S2DL",
     "SRDL",
     "Comparison",
     "Result",

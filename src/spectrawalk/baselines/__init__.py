@@ -1,4 +1,4 @@
-"""The paper's comparison methods, with one interface, and the registry of all methods.
+"""The comparison methods, with one interface, and the registry of all methods.
 
 >>> from spectrawalk.baselines import make_method
 >>> from spectrawalk.datasets import make_scene
@@ -26,13 +26,16 @@ if TYPE_CHECKING:
     from spectrawalk.baselines.fms import FMS
     from spectrawalk.baselines.fsfdpc import FSFDPC
     from spectrawalk.baselines.gaussian_mixture import GaussianMixture
+    from spectrawalk.baselines.hdbscan import HDBSCAN
     from spectrawalk.baselines.hnmf import HNMF
     from spectrawalk.baselines.ica import ICAKMeans
     from spectrawalk.baselines.kmeans import KMeans
+    from spectrawalk.baselines.leiden import Leiden
     from spectrawalk.baselines.pca import PCAKMeans
     from spectrawalk.baselines.random_projection import RandomProjectionKMeans
     from spectrawalk.baselines.smce import SMCE
     from spectrawalk.baselines.spectral_clustering import SpectralClustering
+    from spectrawalk.baselines.superpixel_kmeans import SuperpixelKMeans
 
 _HOME = {
     "Baseline": "base",
@@ -40,19 +43,23 @@ _HOME = {
     "FMS": "fms",
     "FSFDPC": "fsfdpc",
     "GaussianMixture": "gaussian_mixture",
+    "HDBSCAN": "hdbscan",
     "HNMF": "hnmf",
     "ICAKMeans": "ica",
     "KMeans": "kmeans",
+    "Leiden": "leiden",
     "PCAKMeans": "pca",
     "RandomProjectionKMeans": "random_projection",
     "SMCE": "smce",
     "SpectralClustering": "spectral_clustering",
+    "SuperpixelKMeans": "superpixel_kmeans",
 }
 
 __all__ = [
     "DBSCAN",
     "FMS",
     "FSFDPC",
+    "HDBSCAN",
     "HNMF",
     "METHODS",
     "SMCE",
@@ -61,9 +68,11 @@ __all__ = [
     "GaussianMixture",
     "ICAKMeans",
     "KMeans",
+    "Leiden",
     "PCAKMeans",
     "RandomProjectionKMeans",
     "SpectralClustering",
+    "SuperpixelKMeans",
     "make_method",
     "method_names",
     "register",

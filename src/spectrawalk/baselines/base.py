@@ -14,13 +14,13 @@ from threadpoolctl import threadpool_limits
 
 from spectrawalk.errors import ConvergenceError, ParameterError, StructureError
 from spectrawalk.parameters import check_integer, check_seed
-from spectrawalk.prepare.pixels import as_given, take_input
+from spectrawalk.prepare.pixels import Grid, as_given, take_input
 from spectrawalk.prepare.scaling import check_distinct, normalize_spectra
 from spectrawalk.srdl.numbering import number_by_size
 
 
 class Baseline(ClusterMixin, BaseEstimator):
-    """A clustering method that treats an image as a set of spectra.
+    """A clustering method that treats an image as a set of spectra, or that uses positions too.
 
     A method is a subclass with its own ``__init__`` (keyword parameters that include `n_clusters`,
     `normalize` and `random_state`) and a method ``_cluster`` that computes labels from spectra.
@@ -63,7 +63,7 @@ class Baseline(ClusterMixin, BaseEstimator):
                 f"n_clusters={n_clusters} but there are only {len(spectra)} valid pixels; "
                 "ask for fewer clusters."
             )
-        labels = self._labels(spectra, n_clusters, seed)
+        labels = self._labels(spectra, pixels.grid, n_clusters, seed)
         self.n_clusters_ = int(labels.max()) + 1
         self.labels_ = pixels.grid.to_image(labels, -1)
         return self
@@ -82,13 +82,24 @@ class Baseline(ClusterMixin, BaseEstimator):
     ) -> NDArray[np.integer[Any]]:
         """Cluster the scaled spectra `X`, shape (n, bands); labels can be any integers."""
 
-    def _labels(self, X: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int32]:
+    def _cluster_image(
+        self, X: NDArray[np.float64], grid: Grid, n_clusters: int, seed: int
+    ) -> NDArray[np.integer[Any]]:
+        """Cluster the pixels of an image; a method that uses their positions overrides this."""
+        return self._cluster(X, n_clusters, seed)
+
+    def _labels(
+        self, X: NDArray[np.float64], grid: Grid, n_clusters: int, seed: int
+    ) -> NDArray[np.int32]:
         # One thread, because the last bits of a sum depend on the number of threads, and nearly
         # equal values could then give other labels on another machine.
         with threadpool_limits(limits=1), warnings.catch_warnings():
             warnings.simplefilter("error", ConvergenceWarning)
             try:
-                labels = self._cluster(X, n_clusters, seed)
+                if grid.is_image:
+                    labels = self._cluster_image(X, grid, n_clusters, seed)
+                else:
+                    labels = self._cluster(X, n_clusters, seed)
             except ConvergenceWarning as warning:
                 raise ConvergenceError(
                     f"{type(self).__name__} did not converge on {len(X)} pixels; give a larger "

@@ -87,7 +87,7 @@ class DBSCAN(Baseline):
                 best_miss, core_labels, self.eps_ = miss, candidate, float(radius)
             if miss == 0:
                 break
-        return _join_nearest_core(X, core_labels)
+        return join_nearest(X, core_labels)
 
 
 def _core_clusters(
@@ -99,7 +99,7 @@ def _core_clusters(
     return np.where(core_distance <= radius, labels, -1)
 
 
-def _join_nearest_core(X: NDArray[np.float64], core_labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def join_nearest(X: NDArray[np.float64], core_labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Give every pixel without a cluster the cluster of the nearest core pixel."""
     core = core_labels >= 0
     if core.all():

@@ -41,11 +41,17 @@ METHODS: dict[str, Factory] = {
     "dl": _class_in("estimators", "DL"),
     "dlss": _class_in("estimators", "DLSS"),
     "srdl": _class_in("estimators", "SRDL"),
+    "msrdl": _class_in("estimators", "MSRDL"),
+    "dvic": _class_in("estimators", "DVIC"),
+    "s2dl": _class_in("estimators", "S2DL"),
+    "hdbscan": _class_in("baselines.hdbscan", "HDBSCAN"),
+    "leiden": _class_in("baselines.leiden", "Leiden"),
+    "superpixels": _class_in("baselines.superpixel_kmeans", "SuperpixelKMeans"),
 }
-"""Factory of each method, in the order of the paper's table; :func:`register` adds to it."""
+"""Factory of each method, first those of the paper's table in its order; :func:`register` adds."""
 
-STOCHASTIC = frozenset({"k-means", "pca", "ica", "rp", "sc", "gmm", "smce", "fms"})
-"""Methods of the paper whose labels depend on ``random_state``."""
+STOCHASTIC = frozenset({"k-means", "pca", "ica", "rp", "sc", "gmm", "smce", "fms", "superpixels"})
+"""Methods of this package whose labels depend on ``random_state``."""
 
 
 def register(name: str, factory: Factory, *, replace: bool = False) -> None:
@@ -101,7 +107,7 @@ def register(name: str, factory: Factory, *, replace: bool = False) -> None:
 
 
 def method_names() -> list[str]:
-    """Names of all methods: those of the paper in its order, then the registered ones.
+    """Names of all methods: those of the paper in its order, later ones, then the registered ones.
 
     Examples
     --------

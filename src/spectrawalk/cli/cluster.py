@@ -28,9 +28,17 @@ _LACKS = {
     "srdl": ("detail",),
     "dlss": ("detail", "radius"),
     "dl": ("detail", "radius", "consensus_radius"),
+    "msrdl": ("detail", "time"),
+    "dvic": ("detail", "radius", "consensus_radius"),
+    "s2dl": ("detail", "consensus_radius"),
 }
 _NEEDS_NO = {"radius": ", which needs no radius", "time": ", which needs no diffusion time"}
-_CLASSES = {"spectrawalk": "SpectraWalk", "srdl": "SRDL", "dlss": "DLSS", "dl": "DL"}
+_CLASSES = {
+    "spectrawalk": "SpectraWalk", "srdl": "SRDL", "dlss": "DLSS", "dl": "DL", "msrdl": "MSRDL",
+    "dvic": "DVIC", "s2dl": "S2DL",
+}  # fmt: skip
+_OWN_RADIUS = {"s2dl"}
+"""Methods whose default radius is not that of --radius."""
 # What may be said beside the record of a run.
 _BESIDE_RECORD = {
     "sources", "folder", "record_file", "save_model", "no_report", "overwrite", "force", "quiet",
@@ -66,8 +74,8 @@ Examples:
     type=IntegerOrAuto(1),
     metavar="K|auto",
     default="auto",
-    help="Number of clusters; auto takes the largest number that the runs support (srdl, dlss and "
-    "dl: the largest drop of D_t from 2 to 30 clusters).",
+    help="Number of clusters; auto takes the largest number that the runs support (single runs: "
+    "the largest drop of D_t from 2 to 30 clusters).",
 )
 @click.option(
     "-o",
@@ -82,7 +90,9 @@ Examples:
     type=click.Choice(list(_LACKS), case_sensitive=False),
     default="spectrawalk",
     help="SpectraWalk, the consensus of many runs, without tuning; or a single run as in the "
-    "paper: SRDL; DLSS, which has no window; or DL, which uses spectra only.",
+    "paper: SRDL; DLSS, which has no window; or DL, which uses spectra only; or its successors: "
+    "M-SRDL, at many diffusion times; D-VIC, with pure pixels as modes, on spectra only; or S2DL, "
+    "on superpixels.",
 )
 @click.option(
     "--detail",
@@ -97,8 +107,8 @@ Examples:
     type=WithoutAuto(click.IntRange(min=1), "radius"),
     metavar="R",
     default=8,
-    help="For srdl: half-width of the window in which a pixel's neighbours are searched, in "
-    "pixels.",
+    help="For srdl, msrdl and s2dl: half-width of the window in which a pixel's neighbours are "
+    "searched, in pixels; 12 for s2dl if it is not given.",
 )
 @click.option(
     "--neighbors",
@@ -142,7 +152,8 @@ Examples:
     type=click.IntRange(min=0),
     metavar="R",
     default=3,
-    help="For srdl and dlss: half-width of the window of the majority vote on labels; 0 for none.",
+    help="For srdl, dlss and msrdl: half-width of the window of the majority vote on labels; 0 for "
+    "none.",
 )
 @reading_options
 @pixel_options
@@ -318,6 +329,8 @@ def _requested_run(
             if method == "spectrawalk":
                 why, advice = _NEEDS_NO.get(name, ""), "add --method srdl, or leave it out"
             raise ParameterError(f"{option}={value} has no meaning for {method}{why}; {advice}.")
+    if method in _OWN_RADIUS and not is_given(context, "radius"):
+        del options["radius"]
     if options.get("normalize") == "none":
         options["normalize"] = None
     return Run(request, _CLASSES[method], options)

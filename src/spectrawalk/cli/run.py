@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spectrawalk.results.result import Result
 
 PAPER_METHODS = ("SRDL", "DLSS", "DL")
-METHODS = ("SpectraWalk", *PAPER_METHODS)
+METHODS = ("SpectraWalk", *PAPER_METHODS, "MSRDL", "DVIC", "S2DL")
 
 
 @dataclass(frozen=True)

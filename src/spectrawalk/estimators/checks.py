@@ -42,12 +42,7 @@ def check_parameters(model: DiffusionLearner) -> int:
     check_number("sigma_factor", model.sigma_factor)
     check_choice("symmetrize", model.symmetrize, ("max", None))
     check_choice("components", model.components, ("bridge", "split"))
-    if is_auto(model.time):
-        raise ParameterError(
-            f"time='auto' cannot be used; give {model._method} a number above 0, or use "
-            "SpectraWalk, which needs no diffusion time."
-        )
-    check_number("time", model.time)
+    model._check_own_parameters()
     if not is_auto(model.n_eigenpairs):
         check_integer("n_eigenpairs", model.n_eigenpairs, 2, why=", or 'auto'")
     check_integer("density_neighbors", model.density_neighbors, 1)
@@ -57,6 +52,16 @@ def check_parameters(model: DiffusionLearner) -> int:
     check_choice("window", model.window, ("square", "disk"))
     check_number("jitter", model.jitter, positive=False)
     return check_seed("random_state", model.random_state)
+
+
+def check_time(model: DiffusionLearner) -> None:
+    """Raise an error for an invalid diffusion time."""
+    if is_auto(model.time):
+        raise ParameterError(
+            f"time='auto' cannot be used; give {model._method} a number above 0, or use "
+            "SpectraWalk, which needs no diffusion time."
+        )
+    check_number("time", model.time)
 
 
 def check_labelling(model: DiffusionLearner, n_clusters: Any) -> None:

@@ -1,4 +1,4 @@
-"""Base class of SRDL, DLSS and DL: fit, relabelling, saving."""
+"""Base class of all methods of diffusion learning: fit, relabelling, saving."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from spectrawalk.estimators.checks import (
     check_enough_pixels,
     check_labelling,
     check_parameters,
+    check_time,
 )
 from spectrawalk.estimators.forecast import Forecast, check_memory, run_time, working_memory
 from spectrawalk.estimators.prediction import FittedSpectra, PredictionMixin, reach_of
-from spectrawalk.estimators.presets import paper_settings
 from spectrawalk.estimators.saved import SavedMixin, unchanged_on_failure
 from spectrawalk.estimators.shown import ShownMixin
 from spectrawalk.parameters import is_auto
@@ -39,12 +39,12 @@ _OF_LABELS = {"n_clusters", "time", "n_eigenpairs", "consensus_radius"}
 
 
 class DiffusionLearner(ShownMixin, PredictionMixin, SavedMixin, ClusterMixin, BaseEstimator):
-    """Clustering by diffusion learning: the common part of SRDL, DLSS and DL."""
+    """Clustering by diffusion learning: the common part of SRDL, DLSS, DL and their successors."""
 
     _method: ClassVar[str]
-    """Name of the method in the paper. Subclasses of SRDL, DLSS and DL keep it."""
+    """Name of the method in its paper. Subclasses of your own keep it."""
     _ARRAY = "_ranking"
-    _FITTED = (
+    _FITTED: ClassVar[tuple[str, ...]] = (
         "labels_",
         "modes_",
         "n_clusters_",
@@ -140,6 +140,7 @@ class DiffusionLearner(ShownMixin, PredictionMixin, SavedMixin, ClusterMixin, Ba
             check_distinct(spectra, self.normalize)
             self.wavelengths_ = X.wavelengths if isinstance(X, Scene) else None
             self.exact_density_ = len(raw) <= EXACT_SEARCH
+            self._take_raw(raw, grid)
             del raw
             self._fit_run(spectra, grid)
             self._fitted_spectra = FittedSpectra.of(spectra, scaling, self.reach_)
@@ -188,6 +189,22 @@ class DiffusionLearner(ShownMixin, PredictionMixin, SavedMixin, ClusterMixin, Ba
         self, spectra: NDArray[np.float64], grid: Grid, near: pipeline.Neighbors | None = None
     ) -> None:
         """Run the paper's algorithms once, from the neighbours on if they are given."""
+        density_d2, eigenvalues, eigenvectors = self._walk(spectra, grid, near)
+        density = self._rank(spectra, density_d2)
+        del density_d2
+        self._cluster(eigenvalues, eigenvectors, density, grid)
+
+    def _take_raw(self, raw: NDArray[np.float64], grid: Grid) -> None:
+        """Find what a method needs of the raw values; nothing here."""
+
+    def _walk(
+        self, spectra: NDArray[np.float64], grid: Grid, near: pipeline.Neighbors | None = None
+    ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64], NDArray[np.float64]]:
+        """Graph of the pixels, and the leading eigenpairs of its walk.
+
+        Returns first the squared distances that the density is made of, if the search has found the
+        nearest spectra of the whole image; else None.
+        """
         settings = self.graph_settings()
         k_p = int(self.density_neighbors)
         if near is None:
@@ -196,30 +213,48 @@ class DiffusionLearner(ShownMixin, PredictionMixin, SavedMixin, ClusterMixin, Ba
         if settings.components == "split":
             check_components(graph.n_components, len(spectra))
         self.reach_ = reach_of(near.d2[:, : settings.n_neighbors])
-        # Without a window, this search has already found the nearest spectra of the whole image.
         searched = settings.radius is None or not grid.is_image
         density_d2 = near.d2[:, :k_p].copy() if searched else None
         del near
+        self.n_components_ = graph.n_components
         eigenvalues, eigenvectors = pipeline.random_walk(graph, self.n_eigenpairs)
-        n_components = graph.n_components
-        del graph
-        coordinates = diffusion_coordinates(eigenvalues, eigenvectors, float(self.time))
-        bandwidth = (
+        self.eigenvalues_ = eigenvalues
+        return density_d2, eigenvalues, eigenvectors
+
+    def _rank(
+        self, spectra: NDArray[np.float64], density_d2: NDArray[np.float64] | None
+    ) -> pipeline.Density:
+        """Density of the pixels, and their order; `density_d2` as from :meth:`_walk`."""
+        self.density_bandwidth_ = (
             pipeline.automatic_bandwidth(spectra)
             if is_auto(self.density_bandwidth)
             else float(self.density_bandwidth)
         )
         if density_d2 is None:
+            k_p = int(self.density_neighbors)
             _, density_d2 = global_neighbors(spectra, k_p, stage="density")
-        ascent = pipeline.ascend(coordinates, pipeline.rank_by_density(density_d2, bandwidth))
-        self._keep_run(ascent, grid)
-        self.eigenvalues_ = eigenvalues
-        self.density_bandwidth_ = bandwidth
-        self.n_components_ = n_components
+        return pipeline.rank_by_density(density_d2, self.density_bandwidth_)
+
+    def _cluster(
+        self,
+        eigenvalues: NDArray[np.float64],
+        eigenvectors: NDArray[np.float64],
+        density: pipeline.Density,
+        grid: Grid,
+    ) -> None:
+        """Find modes and labels, and keep them."""
+        coordinates = diffusion_coordinates(eigenvalues, eigenvectors, float(self.time))
+        self._keep_run(self._ascend(coordinates, density), grid)
         report("labels", 0, 1)
         self.labels_, self.modes_ = self._label(self.n_clusters)
         self.n_clusters_ = len(self.modes_)
         report("labels", 1, 1)
+
+    def _ascend(
+        self, coordinates: NDArray[np.float64], density: pipeline.Density
+    ) -> pipeline.Ascent:
+        """Find the diffusion-nearest denser pixel of each pixel."""
+        return pipeline.ascend(coordinates, density)
 
     def _keep_run(self, ascent: pipeline.Ascent, grid: Grid) -> None:
         """Keep the results of a run besides its labels, in the image's shape."""
@@ -350,7 +385,7 @@ class DiffusionLearner(ShownMixin, PredictionMixin, SavedMixin, ClusterMixin, Ba
         self.eigenvalues_ = self.eigenvalues_[:n_pairs]
         leading = ascent.coordinates[:, :n_pairs]
         coordinates = diffusion_coordinates(self.eigenvalues_, leading, further)
-        self._keep_run(pipeline.ascend(coordinates, ascent.density), grid)
+        self._keep_run(self._ascend(coordinates, ascent.density), grid)
 
     def path_to_mode(self, pixel: int) -> list[int]:
         """Pixels from one to its mode, each the diffusion-nearest denser one of that before.
@@ -377,23 +412,18 @@ class DiffusionLearner(ShownMixin, PredictionMixin, SavedMixin, ClusterMixin, Ba
             path.append(int(flat[self._ranking[rank]]))
         return path
 
-    @classmethod
-    def from_paper(cls, scene: str) -> Self:
-        """Create the estimator with the settings that reproduce the paper's result on a scene.
-
-        Parameters
-        ----------
-        scene : {"indian-pines-subset", "salinas-a", "ksc-subset"}
-        """
-        return cls(**paper_settings(cls._method, scene))
-
     def _label(self, n_clusters: int | str) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """Labels in the image's shape, and the modes as flat image indices."""
         grid, ascent = Grid(self._mask), self._kept_run()
         found = pipeline.choose_modes(ascent, n_clusters, int(self.max_clusters))
         labels = pipeline.label_from_modes(ascent, found.pixels, grid, self._consensus(grid))
+        labels = self._settle(labels, found.pixels)
         labels, order = number_by_size(labels, len(found.pixels))
         return grid.to_image(labels, -1), grid.flat_index[found.pixels[order]]
+
+    def _settle(self, labels: NDArray[np.int32], modes: NDArray[np.intp]) -> NDArray[np.int32]:
+        """Labels of the valid pixels in the end; here as Algorithm 3 leaves them."""
+        return labels
 
     def _spectra_of_fit(self) -> FittedSpectra:
         check_is_fitted(self)
@@ -406,6 +436,10 @@ class DiffusionLearner(ShownMixin, PredictionMixin, SavedMixin, ClusterMixin, Ba
 
     def _check_parameters(self) -> int:
         return check_parameters(self)
+
+    def _check_own_parameters(self) -> None:
+        """Check the parameters that not all methods have."""
+        check_time(self)
 
     def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
         return super()._fitted_arrays() | self._spectra_of_fit().to_arrays()

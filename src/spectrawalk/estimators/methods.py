@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from spectrawalk.estimators.learner import DiffusionLearner
-from spectrawalk.estimators.saved import read_saved
-from spectrawalk.estimators.spectrawalk import SpectraWalk
+from spectrawalk.estimators.presets import PresetsMixin
 
 
-def load(path: str | Path) -> DiffusionLearner | SpectraWalk:
-    """Read a fitted model that ``save`` wrote."""
-    return read_saved(path, (SpectraWalk, SRDL, DLSS, DL))
-
-
-class SRDL(DiffusionLearner):
+class SRDL(PresetsMixin, DiffusionLearner):
     """Spatially regularised diffusion learning (Murphy and Maggioni, 2019).
 
     Each pixel is connected to its spectrally nearest neighbours within a spatial radius. The modes
@@ -173,7 +165,7 @@ class SRDL(DiffusionLearner):
         self.sigma_factor = sigma_factor
 
 
-class DLSS(DiffusionLearner):
+class DLSS(PresetsMixin, DiffusionLearner):
     """Diffusion learning with spatial consensus: SRDL without the window of the graph.
 
     Each pixel is connected to its spectrally nearest neighbours in the whole image. The rest is as
@@ -295,7 +287,7 @@ class DLSS(DiffusionLearner):
         self.sigma_factor = sigma_factor
 
 
-class DL(DiffusionLearner):
+class DL(PresetsMixin, DiffusionLearner):
     """Diffusion learning on spectra only: SRDL without the window and the spatial consensus.
 
     The positions of the pixels are not used, so an image gives the same labels as a table of its

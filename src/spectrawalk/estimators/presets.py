@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from spectrawalk.parameters import check_choice
 
@@ -37,3 +37,19 @@ def paper_settings(method: str, scene: str) -> dict[str, Any]:
     elif method == "DLSS":
         settings |= {"stage1": "most-frequent-first", "open_parent": "open", "own_vote": True}
     return settings
+
+
+class PresetsMixin:
+    """Gives SRDL, DLSS and DL the settings of their paper."""
+
+    _method: ClassVar[str]
+
+    @classmethod
+    def from_paper(cls, scene: str) -> Self:
+        """Create the estimator with the settings that reproduce the paper's result on a scene.
+
+        Parameters
+        ----------
+        scene : {"indian-pines-subset", "salinas-a", "ksc-subset"}
+        """
+        return cls(**paper_settings(cls._method, scene))

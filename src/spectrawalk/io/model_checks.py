@@ -29,7 +29,7 @@ class Declared(Protocol):
 
 _OF_ALL = {
     # Name: type, and shape in which n is the valid pixels, K clusters, M eigenpairs, B bands, R
-    # runs, L leaves of a tree and C classes.
+    # runs, L leaves of a tree, C classes, T times and E endmembers.
     "labels_": ("i4", "image"),
     "n_clusters_": ("i8", ""),
     "reach_": ("f8", ""),
@@ -57,6 +57,20 @@ _OF_RUN = {
     "_ranking": ("i8", "n"),
     "_parent": ("i8", "n"),
 }
+_OF_TIMES = {  # M-SRDL
+    "labels_per_time_": ("i4", "T image"),
+    "n_clusters_per_time_": ("i8", "T"),
+    "time_": ("f8", ""),
+    "times_": ("f8", "T"),
+    "total_variation_": ("f8", "T"),
+}
+_OF_UNMIXING = {  # D-VIC
+    "abundances_": ("f8", "image E"),
+    "endmembers_": ("f8", "E B"),
+    "n_endmembers_": ("i8", ""),
+    "purity_": ("f8", "image"),
+}
+_OF_SUPERPIXELS = {"superpixels_": ("i4", "image"), "_stand_in": ("i8", "n")}  # S2DL
 _OF_TREE = {
     "confidence_": ("f4", "image"),
     "detail_": ("f8", ""),
@@ -68,6 +82,8 @@ _OF_TREE = {
     "_tree_parent": ("i4", "L"),
     "_tree_height": ("f8", "L"),
 }
+_OF_SUCCESSORS: tuple[dict[str, tuple[str, str]], ...] = (_OF_TIMES, _OF_UNMIXING, _OF_SUPERPIXELS)
+_MAY_BE_NAN = {"total_variation_"}
 _OPTIONAL = {
     "wavelengths_": ("f8", "B"),
     "feature_names_in_": ("U", "B"),
@@ -85,7 +101,8 @@ def _layout(arrays: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     if "_tree_leaf" in arrays:
         spectra = _OF_SPECTRA if set(_OF_SPECTRA) & set(arrays) else {}
         return _OF_ALL | _OF_TREE | spectra, _OPTIONAL | _of_answers(arrays)
-    return _OF_ALL | _OF_SPECTRA | _OF_RUN, _OPTIONAL
+    own = [each for each in _OF_SUCCESSORS if set(each) & set(arrays)]
+    return _OF_ALL | _OF_SPECTRA | _OF_RUN | (own[0] if own else {}), _OPTIONAL
 
 
 _PER_BAND = ("spectra_centre", "wavelengths_", "feature_names_in_")
@@ -116,6 +133,7 @@ def check_arrays(arrays: Arrays) -> Arrays:
     else:
         _check_order(arrays)
         _check_modes(arrays)
+        _check_successor(arrays)
     return arrays
 
 
@@ -173,9 +191,11 @@ def check_shapes(arrays: Mapping[str, Declared], n_valid: int, scaling: str) -> 
         ("M", "eigenvalues_"),
         ("L", "_tree_parent"),
         ("C", "classes_"),
+        ("T", "times_"),
     ):
         sizes[name] = arrays[of].shape if of in arrays else (0,)
-    if any(len(sizes[name]) != 1 for name in "KMBLC"):
+    sizes["E"] = arrays["endmembers_"].shape[:1] if "endmembers_" in arrays else (0,)
+    if any(len(sizes[name]) != 1 for name in "KMBLCTE"):
         raise DamageError("its arrays have the wrong number of dimensions")
     needed, optional = _layout(arrays)
     for name, (kind, shape) in (needed | optional).items():
@@ -196,7 +216,7 @@ def _check_values(arrays: Arrays) -> None:
     _require(mask.sum() >= 2, "_mask", "has no two valid pixels")
     needed, optional = _layout(arrays)
     for name, (kind, shape) in (needed | optional).items():
-        if name in arrays and kind.startswith("f"):
+        if name in arrays and kind.startswith("f") and name not in _MAY_BE_NAN:
             known = arrays[name][mask] if shape.startswith("image") else arrays[name]
             _require(np.isfinite(known), name, "holds values that are not finite")
     for name in ("density_bandwidth_", "spectra_unit", "scaling_peak", "scaling_length"):
@@ -255,6 +275,32 @@ def _check_modes(arrays: Arrays) -> None:
     _require(len(modes) == n_clusters, "modes_", "does not have one entry per cluster")
     _require((modes >= 0) & (modes < labels.size), "modes_", "points outside the image")
     _require(labels.ravel()[modes] == np.arange(n_clusters), "modes_", "is not in its clusters")
+
+
+def _check_successor(arrays: Arrays) -> None:
+    """Check what M-SRDL, D-VIC and S2DL have beside a run."""
+    mask = arrays["_mask"]
+    if "times_" in arrays:
+        times, each = arrays["times_"], arrays["n_clusters_per_time_"]
+        _require((times > 0) & (np.diff(times, prepend=0.0) > 0), "times_", "does not rise from 0")
+        _require(np.isin(arrays["time_"], times), "time_", "is none of its times")
+        found = arrays["labels_per_time_"][:, mask]
+        _require((found >= 0) & (found < each[:, None]), "labels_per_time_", "holds other labels")
+    if "purity_" in arrays:
+        fractions = arrays["abundances_"][mask]
+        _require(
+            fractions.shape[1] == arrays["n_endmembers_"], "n_endmembers_", "is another number"
+        )
+        _require((fractions >= 0) & (fractions <= 1 + 1e-9), "abundances_", "holds no fractions")
+        largest = fractions.max(axis=1)
+        _require(largest == arrays["purity_"][mask], "purity_", "is not the largest abundance")
+    if "_stand_in" in arrays:
+        stand_in, region = arrays["_stand_in"], arrays["superpixels_"][mask]
+        n = len(stand_in)
+        _require((stand_in >= 0) & (stand_in < n), "_stand_in", "points outside the image")
+        _require(stand_in[stand_in] == stand_in, "_stand_in", "points to no representative")
+        _require(region == region[stand_in], "_stand_in", "leads out of a superpixel")
+        _require((region >= 0) & (region < n), "superpixels_", "holds numbers of no superpixel")
 
 
 def _check_tree(arrays: Arrays) -> None:

@@ -188,7 +188,9 @@ def _read_header(header: Any, path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Turn NumPy scalars into what JSON knows."""
+    """Turn NumPy scalars, and sequences of numbers, into what JSON knows."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(name, each) for each in np.asarray(value, dtype=object).ravel()]
     plain = value.item() if isinstance(value, np.generic) else value
     if plain is not None and not isinstance(plain, (bool, int, float, str)):
         raise ParameterError(

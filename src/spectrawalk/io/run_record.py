@@ -167,11 +167,25 @@ def outcome(result: Result) -> dict[str, Any]:
             "warnings": result.doubts,
             "scores": scores,
         }
-    return found | {
-        "n_eigenpairs": len(model.eigenvalues_),
-        "graph_components": model.n_components_,
-        "exact_density": bool(model.exact_density_),
-        "number_of_clusters": result.choice,
-        "warnings": result.doubts,
-        "scores": scores,
-    }
+    return (
+        found
+        | _of_successors(model)
+        | {
+            "n_eigenpairs": len(model.eigenvalues_),
+            "graph_components": model.n_components_,
+            "exact_density": bool(model.exact_density_),
+            "number_of_clusters": result.choice,
+            "warnings": result.doubts,
+            "scores": scores,
+        }
+    )
+
+
+def _of_successors(model: Any) -> dict[str, Any]:
+    """What M-SRDL, D-VIC and S2DL find beside a run."""
+    names = ("time", "n_endmembers", "n_superpixels")
+    found = {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
+    if hasattr(model, "times_"):
+        found["times"] = model.times_.tolist()
+        found["clusters_per_time"] = model.n_clusters_per_time_.tolist()
+    return found

@@ -240,6 +240,50 @@ def best_margin(labels: Array, first: Array, overlaps: Array, shown: Array) -> A
     return np.clip(own - scores.max(axis=1), 0.0, 1.0)
 
 
+def join_regions(ends: Array, weights: Array, n: int, balance: float, joins: int) -> Array:
+    """Regions after choosing the best edge so many times; the objective is summed anew for each."""
+    degree = np.bincount(ends.ravel(), np.repeat(weights, 2), minlength=n)
+    region, chosen = np.arange(n), np.zeros(len(weights), dtype=bool)
+    for _ in range(joins):
+        best, best_value = -1, -np.inf
+        for edge, (a, b) in enumerate(ends):
+            if region[a] == region[b]:
+                continue
+            chosen[edge] = True
+            joined = np.where(region == region[b], region[a], region)
+            value = _entropy_rate(ends[chosen], weights[chosen], degree)
+            value += balance * _evenness(joined)
+            chosen[edge] = False
+            if value > best_value + 1e-12:
+                best, best_value = edge, value
+        if best < 0:
+            break
+        chosen[best] = True
+        a, b = ends[best]
+        region = np.where(region == region[b], region[a], region)
+    return region
+
+
+def _entropy_rate(ends: Array, weights: Array, degree: Array) -> float:
+    """Entropy rate of the walk that moves along these edges, and else stays."""
+    P = np.zeros((len(degree), len(degree)))
+    P[ends[:, 0], ends[:, 1]] = weights / degree[ends[:, 0]]
+    P[ends[:, 1], ends[:, 0]] = weights / degree[ends[:, 1]]
+    # What rounding leaves of a pixel that never stays is no probability.
+    np.fill_diagonal(P, np.where((stay := 1 - P.sum(axis=1)) > 1e-14, stay, 0.0))
+    return float(degree / degree.sum() @ _entropies(P).sum(axis=1))
+
+
+def _evenness(region: Array) -> float:
+    """Entropy of the sizes of the regions, less their number."""
+    sizes = np.unique_counts(region).counts
+    return float(_entropies(sizes / len(region)).sum()) - len(sizes)
+
+
+def _entropies(p: Array) -> Array:
+    return -p * np.log(np.where(p > 0, p, 1.0))
+
+
 def _square(row: int, col: int, radius: int) -> tuple[slice, slice]:
     """Rows and columns of the square around a pixel."""
     return (

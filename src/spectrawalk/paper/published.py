@@ -31,6 +31,16 @@ METHOD_TITLES = {
 }
 """The paper's fourteen methods, in the order of its table."""
 
+LATER_TITLES = {
+    "msrdl": "M-SRDL",
+    "dvic": "D-VIC",
+    "s2dl": "S2DL",
+    "hdbscan": "HDBSCAN",
+    "leiden": "Leiden",
+    "superpixels": "Superpixels + K-means",
+}
+"""Methods of this package that the paper does not have."""
+
 SCENE_TITLES = {
     "indian-pines-subset": "Indian Pines subset",
     "salinas-a": "Salinas A",
@@ -77,7 +87,7 @@ def method_title(method: str) -> str:
     >>> method_title("pca"), method_title("mine")
     ('PCA + K-means', 'mine')
     """
-    return METHOD_TITLES.get(method, method)
+    return (METHOD_TITLES | LATER_TITLES).get(method, method)
 
 
 def scene_title(scene: str) -> str:

@@ -32,7 +32,7 @@ from spectrawalk.errors import DataError, FileError, ParameterError
 from spectrawalk.io.atomic import atomic_path
 from spectrawalk.io.text_file import read_json, write_json
 from spectrawalk.paper import child
-from spectrawalk.paper.published import METHOD_TITLES, method_title, scene_title
+from spectrawalk.paper.published import LATER_TITLES, METHOD_TITLES, method_title, scene_title
 from spectrawalk.results.scores import score
 from spectrawalk.scene import Scene
 
@@ -41,6 +41,8 @@ RUNS = "runs"
 
 _NOT_IN_RUNS = {"cli", "paper", "captions.py", "figures.py", "mean_spectra.py", "palette.py"}
 """Parts of the package that affect neither labels nor scores."""
+
+_OWN_METHODS = METHOD_TITLES | LATER_TITLES
 
 _HOME = str(Path(spectrawalk.__file__).resolve().parent.parent)
 # With -P, files in the user's folder do not hide modules of the same name. The package is imported
@@ -101,7 +103,7 @@ class MethodRun:
 def choose_methods(names: str) -> list[str]:
     """Parse a comma-separated list of methods, or ``all``.
 
-    ``all`` is the fourteen methods of the paper and all registered ones.
+    ``all`` is the fourteen methods of the paper, later ones, and all registered ones.
 
     Examples
     --------
@@ -146,7 +148,7 @@ def plan_jobs(
     jobs = []
     for method in methods:
         given = dict((settings or {}).get(method, {}))
-        depends = method in STOCHASTIC or method not in METHOD_TITLES
+        depends = method in STOCHASTIC or method not in _OWN_METHODS
         for seed in range(n_seeds if depends else 1):
             parameters = {"n_clusters": n_clusters} | given | {"random_state": seed}
             jobs.append(Job(method, seed, parameters))
@@ -211,7 +213,7 @@ def fingerprint_of_scene(scene: Scene) -> str:
 
 def _fingerprint(job: Job, data: str, plugins: Sequence[Path]) -> str:
     """Digest of everything that affects labels and scores."""
-    own = () if job.method in METHOD_TITLES else _sources_of_method(job.method, plugins)
+    own = () if job.method in _OWN_METHODS else _sources_of_method(job.method, plugins)
     record = {
         "parameters": dict(job.parameters),
         "method": job.method,

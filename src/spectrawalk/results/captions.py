@@ -46,17 +46,30 @@ def describe_settings(model: Model | TreeSettings) -> str:
     parts = [_chosen(model.n_clusters, getattr(model, "n_clusters_", None), "cluster")]
     if model.radius is not None:
         parts.append(f"window radius {model.radius}")
+    for thing in ("endmember", "superpixel"):  # of D-VIC and S2DL
+        if hasattr(model, f"n_{thing}s"):
+            found = getattr(model, f"n_{thing}s_", None) if n_pairs else None
+            parts.append(_chosen(getattr(model, f"n_{thing}s"), found, thing))
     parts += [
         count(model.n_neighbors, "neighbour"),
         f"sigma {model.sigma if isinstance(model.sigma, str) else format(model.sigma, 'g')}",
         "directed graph" if model.symmetrize is None else "symmetric graph",
         _chosen(model.n_eigenpairs, n_pairs, "eigenpair"),
-        f"time {model.time:g}",
+        _describe_time(model),
     ]
     if model.consensus_radius:
         parts.append(f"consensus radius {model.consensus_radius}")
     parts.append(_SCALING[model.normalize])
     return f"{type(model).__name__}: {', '.join(parts)}"
+
+
+def _describe_time(model: Model) -> str:
+    """Diffusion time, or how many of M-SRDL."""
+    if hasattr(model, "times_"):
+        return f"time {model.time:g} (estimated from {count(len(model.times_), 'time')})"
+    if hasattr(model, "times"):
+        return "times auto" if model.times == "auto" else count(len(model.times), "time")
+    return f"time {model.time:g}"
 
 
 def _describe_tree(model: TreeSettings) -> str:

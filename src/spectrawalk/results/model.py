@@ -48,6 +48,16 @@ class FittedModel(Model, Protocol):
 
 
 @runtime_checkable
+class ManyTimes(Protocol):
+    """What a fit of M-SRDL leaves behind of its diffusion times."""
+
+    time: float
+    times_: NDArray[np.float64]
+    n_clusters_per_time_: NDArray[np.int64]
+    total_variation_: NDArray[np.float64]
+
+
+@runtime_checkable
 class TreeSettings(Protocol):
     """Parameters of SpectraWalk, fitted or not."""
 

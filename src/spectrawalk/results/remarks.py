@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectrawalk.results.captions import count
-from spectrawalk.results.model import FittedModel, TreeModel
+from spectrawalk.results.model import FittedModel, ManyTimes, TreeModel
 from spectrawalk.srdl.modes import find_modes
 
 _CLEAR = 1.5  # a drop this many times the next one speaks for itself
@@ -21,11 +21,33 @@ def explain_choice(model: FittedModel | TreeModel) -> str:
     """
     if isinstance(model, TreeModel):
         return f"agreement of the runs: {model.verdict_}"
+    if isinstance(model, ManyTimes):
+        return explain_time(model.time, model.n_clusters_per_time_, model.total_variation_)
     if model.n_clusters != "auto":
         return ""
     scores = model.mode_score_[np.isfinite(model.mode_score_)]
     ratios = find_modes(scores, model.n_clusters_, model.max_clusters).ratios
     return explain_number(ratios, model.n_clusters_, model.max_clusters)
+
+
+def explain_time(
+    time: float, numbers: NDArray[np.integer], total_variation: NDArray[np.float64]
+) -> str:
+    """Say how the diffusion time of M-SRDL was chosen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> explain_time(8, np.array([6, 3, 3, 1]), np.array([2.0, 1.2, 1.4, np.nan]))
+    'the clusters are those at time 8, the nearest to those of all 3 times with 3 to 6 clusters'
+    """
+    counted = numbers[np.isfinite(total_variation)]
+    fewest, most = int(counted.min()), int(counted.max())
+    number = count(most, "cluster") if fewest == most else f"{fewest} to {most} clusters"
+    return (
+        f"the clusters are those at time {time:g}, the nearest to those of all "
+        f"{count(len(counted), 'time')} with {number}"
+    )
 
 
 def explain_number(ratios: NDArray[np.float64], n_clusters: int, max_clusters: int) -> str:

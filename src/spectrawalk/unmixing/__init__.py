@@ -1,0 +1,1 @@
+"""Linear unmixing: number of endmembers, endmembers, abundances."""
