@@ -10,10 +10,7 @@ from spectrawalk.baselines.base import Baseline
 from spectrawalk.baselines.kmeans import kmeans_labels
 from spectrawalk.parameters import check_integer, is_auto
 from spectrawalk.prepare.pixels import Grid
-from spectrawalk.prepare.superpixels import superpixels
-
-PIXELS_EACH = 20
-"""Pixels of a superpixel, on average, where their number is not given; as in S2DL."""
+from spectrawalk.prepare.superpixels import PIXELS_EACH, superpixels
 
 
 class SuperpixelKMeans(Baseline):

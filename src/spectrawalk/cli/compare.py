@@ -29,7 +29,7 @@ _LARGEST = 10  # changes on the screen
 _EXAMPLES = """\b
 Examples:
   spectrawalk compare results-2019 results-2020 -o change
-  spectrawalk compare fit-2019 scene-2020.hdr -o change          # labels the scene first
+  spectrawalk compare fit-2019 scene-2020.hdr -o change   # labels the scene
   spectrawalk compare cover-2019.tif cover-2020.tif --match numbers -o change
 """
 

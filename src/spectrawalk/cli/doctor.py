@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectrawalk.cli.console import results_console, say, watch
+from spectrawalk.cli.console import quiet_option, results_console, say, watch
 from spectrawalk.doctor import SELF_TEST, TITLES, Fact, State, examine
 
 if TYPE_CHECKING:
@@ -29,21 +29,24 @@ Examples:
 
 @click.command(short_help="Check this computer, for a bug report.", epilog=_EXAMPLES)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor(as_json: bool) -> int:
+@quiet_option(json=True)
+def doctor(as_json: bool, quiet: bool) -> int:
     """Check versions, threads, memory, folders, and cluster a small scene.
 
     Paste all of it into a bug report: names of people and home folders are left out. The exit code
     is 0 if spectrawalk works on this computer, even without optional parts, and 1 if not.
     """
-    console = results_console(quiet=as_json)
+    console = results_console(quiet=as_json or quiet)
     found: dict[str, list[Fact]] = {}
     for title in TITLES:
-        with _progress(found, title, quiet=as_json):
+        with _progress(found, title, quiet=as_json or quiet):
             found[title] = examine(title)
         _show(console, title, found[title])
     states = Counter(fact.state for facts in found.values() for fact in facts)
     if as_json:
         _print_json(found, works=not states[State.BROKEN])
+    elif quiet and states[State.BROKEN]:
+        click.echo(f"Error: {_verdict(states)}", err=True)
     else:
         say(console, _verdict(states))
     return BROKEN if states[State.BROKEN] else 0

@@ -20,12 +20,6 @@ from spectrawalk.unmixing.subspace import signal_dimension
 _PIXELS_EACH = 10
 """Pixels for each endmember, at least, where their number is estimated."""
 
-MOST_ENDMEMBERS = 30
-"""Endmembers at most, where their number is estimated.
-
-In a scene that was smoothed, noise is taken for signal: Samson, with three materials, would get 78.
-"""
-
 _TYPICAL_ENDMEMBERS = 20
 """Endmembers of a real scene, for the forecast."""
 
@@ -48,7 +42,7 @@ class DVIC(DiffusionLearner):
         drop.
     n_endmembers : int or "auto"
         Number of endmembers, at least 2. ``"auto"``: the dimension of the signal (HySime), see
-        :func:`spectrawalk.unmixing.subspace.signal_dimension`, from 2 to 30.
+        :func:`spectrawalk.unmixing.subspace.signal_dimension`, at least 2.
     n_neighbors, sigma, symmetrize, time, n_eigenpairs, density_neighbors, density_bandwidth
         As in :class:`DL`.
     normalize : {"pixel", "global", "band", None}
@@ -193,5 +187,5 @@ def density_and_purity(p: NDArray[np.float64], purity: NDArray[np.float64]) -> N
 def _number_of_endmembers(raw: NDArray[np.float64]) -> int:
     """Dimension of the signal, as far as the pixels allow so many endmembers."""
     most = affine_dimension(scatter_matrix(centred_blocks(raw, raw.mean(axis=0)))) + 1
-    most = min(most, MOST_ENDMEMBERS, len(raw) // _PIXELS_EACH)
+    most = min(most, len(raw) // _PIXELS_EACH)
     return max(2, min(signal_dimension(raw), most))

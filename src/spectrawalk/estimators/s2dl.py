@@ -9,11 +9,8 @@ from scipy.spatial.distance import cdist
 from spectrawalk.estimators.learner import DiffusionLearner
 from spectrawalk.parameters import check_integer, is_auto
 from spectrawalk.prepare.pixels import Grid
-from spectrawalk.prepare.superpixels import superpixels
+from spectrawalk.prepare.superpixels import PIXELS_EACH, superpixels
 from spectrawalk.srdl import pipeline
-
-PIXELS_EACH = 20
-"""Pixels of a superpixel, on average, where their number is not given."""
 
 
 class S2DL(DiffusionLearner):

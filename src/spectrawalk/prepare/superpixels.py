@@ -10,6 +10,13 @@ from spectrawalk.kernels import superpixels as kernels
 from spectrawalk.prepare.principal import centred_blocks, principal_directions
 from spectrawalk.threads import one_thread
 
+PIXELS_EACH = 20
+"""Pixels of a superpixel, on average, where their number is not given.
+
+With 40, S2DL puts two modes into one of four homogeneous fields of a made scene
+(``tests/test_family.py``). Scores of real scenes were seen too: docs/decisions/family.md.
+"""
+
 COMPONENTS = 3
 """Principal components in which adjacent pixels are compared."""
 
