@@ -23,7 +23,6 @@ extensions = [
     "sphinx_copybutton",
     "commands",
     "formulas",
-    "optional_pages",
     "root_files",
 ]
 # Every link inside the site is checked: those of Markdown by MyST, those of docstrings here. The
