@@ -226,6 +226,8 @@ class _Shelf:
         self.libraries = [library.name for library in libraries for _ in library.names]
         self.known = np.isfinite(self.spectra)
         self.filled = np.where(self.known, self.spectra, 0.0)
+        self.squares = np.square(self.filled)
+        self.counted = self.known.astype(np.float64)  # for products, which bool would slow down
         self.order = (
             np.arange(len(bands.numbers))
             if bands.wavelengths is None
@@ -263,10 +265,10 @@ class _Shelf:
     def _angles(self, spectrum: Values, given: NDArray[np.bool_]) -> tuple[Values, Values]:
         """Spectral angle to each library spectrum, and the number of bands that both have."""
         own = np.where(given, spectrum, 0.0)
-        length = np.sqrt(np.square(self.filled) @ given * (self.known @ np.square(own)))
+        length = np.sqrt(self.squares @ given.astype(np.float64) * (self.counted @ np.square(own)))
         with np.errstate(divide="ignore", invalid="ignore"):  # a spectrum that is 0 everywhere
             cosine = np.clip(self.filled @ own / length, -1.0, 1.0)
-        return np.arccos(cosine), (self.known & given).sum(axis=1)
+        return np.arccos(cosine), self.counted @ given.astype(np.float64)
 
     def _noise_angle(self, spectrum: Values, entry: int) -> float:
         """Angle that noise alone would make: from differences of adjacent bands of the residual."""
