@@ -71,7 +71,7 @@ def test_every_cluster_gets_its_name(folder):
     assert told == {cluster: name for name, cluster in found_names(folder).items()}
     rows = list(csv.DictReader((folder / "map" / "names.csv").open()))
     assert len(rows) == 9
-    assert [row["good_match"] for row in rows if row["rank"] == "1"] == ["yes"] * 3
+    assert [row["within_limit"] for row in rows if row["rank"] == "1"] == ["yes"] * 3
     page = (folder / "map" / "names.html").read_text()
     assert page.count("<svg") == 3
     assert "http://" not in page.replace("http://www.w3.org", "")
@@ -119,6 +119,16 @@ def test_accepted_names_are_everywhere(folder):
         assert sha256_of(folder / "again" / file) == sha256_of(folder / "map" / file), file
 
 
+def test_a_saved_model_stays_as_it_is(folder):
+    run("cluster", "field.tif", "-k", 3, "--save-model", "-o", "model", "--quiet", "--no-report")
+    before = sha256_of(folder / "model" / "model.npz")
+    done = run("name", "model", "--library", "all.csv", "--accept")
+    assert done.exit_code == 0, done.stderr
+    assert sha256_of(folder / "model" / "model.npz") == before
+    done = run("predict", "model/model.npz", "field.tif", "-o", "again", "--quiet", "--no-report")
+    assert done.exit_code == 0, done.stderr
+
+
 def test_our_own_named_spectra_are_a_library(folder):
     run("name", "map", "--library", "all.csv", "--accept", "--quiet")
     done = run("name", "map", "--library", "map/spectra.sli", "--json")
@@ -128,7 +138,7 @@ def test_our_own_named_spectra_are_a_library(folder):
 
 def test_two_clusters_of_one_name_are_told_apart(folder):
     library(folder / "one.csv", {"stone": np.full(len(BANDS), 0.5)})
-    done = run("name", "map", "--library", "one.csv", "--angle", 3, "--accept")
+    done = run("name", "map", "--library", "one.csv", "--angle", 1.5, "--accept")
     assert done.exit_code == 0, done.stderr
     style = (folder / "map" / "labels.qml").read_text()
     assert all(f'"stone ({number})"' in style for number in (1, 2, 3))
@@ -173,6 +183,7 @@ class TestRefusals:
         ("text", "told"),
         [
             ("wavelength (nm),a\n9000,1\n9100,2\n9200,3\n", "give a library of the same range"),
+            ("wavelength (nm),a\n400,1\n450,2\n500,3\n", "with 4 bands in common"),
             ("wavelength,a\n101,1\n102,2\n103,3\n", "names no unit"),
             ("wavelength (nm),a\n450,1\n550,two\n650,3\n", "'two' is no number"),
         ],

@@ -128,6 +128,17 @@ class TestIdentification:
         assert found.name == "clay"
         assert found.matches[0].n_bands == infrared.sum()
 
+    def test_the_same_bands_are_not_resampled(self, library):
+        rng = np.random.default_rng(0)
+        rough = SpectralLibrary("rough", ("a",), rng.random((1, len(BANDS))), BANDS)
+        (found,) = identify_spectra(rough.spectra, rough, BANDS, limit=0.1)
+        assert found.matches[0].angle < 1e-6
+
+    def test_a_few_bands_say_nothing(self, library):
+        blue = SpectralLibrary("blue", ("a",), library.spectra[:1, :12], BANDS[:12])
+        with pytest.raises(DataError, match=r"with 1\d bands in common"):
+            identify_spectra([curve(900)], blue, BANDS, limit=1.0)
+
     def test_without_wavelengths_bands_are_matched_by_number(self, library):
         plain = SpectralLibrary("plain", library.names, library.spectra)
         used = np.arange(5, 96)  # some bands were excluded

@@ -170,6 +170,16 @@ class TestText:
         names = [name for library in read_library(tmp_path) for name in library.names]
         assert sorted(names) == ["Alunite GDS84 Na03", "Quartz SiO2"]
 
+    def test_the_folder_of_a_run_counts_each_spectrum_once(self, tmp_path):
+        write_sli(tmp_path)
+        (tmp_path / "field.csv").write_text("wavelength (nm),leaf\n450,1\n550,2\n650,3\n")
+        assert [library.name for library in read_library(tmp_path)] == ["field.sli"]
+
+    def test_a_picture(self, tmp_path):
+        (tmp_path / "map.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+        with pytest.raises(FileError, match="is no spectral library; give an ENVI library"):
+            read_library(tmp_path / "map.png")
+
     def test_an_empty_folder(self, tmp_path):
         with pytest.raises(FileError, match="holds no spectral library"):
             read_library(tmp_path)

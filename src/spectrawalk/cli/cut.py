@@ -32,7 +32,7 @@ Examples:
 
 @click.command(short_help="Map another number of clusters, without a new fit.", epilog=_EXAMPLES)
 @click.argument("results", metavar="RESULTS", type=click.Path(path_type=Path))
-@click.argument("source", metavar="SCENE", type=FileName(), required=False)
+@click.argument("source", metavar="[SCENE]", type=FileName(), required=False)
 @click.option(
     "-k",
     "--clusters",

@@ -45,7 +45,7 @@ Examples:
 
 @click.command(short_help="Find names for the clusters in spectral libraries.", epilog=_EXAMPLES)
 @click.argument("results", metavar="RESULTS", type=click.Path(path_type=Path))
-@click.argument("source", metavar="SCENE", type=FileName(), required=False)
+@click.argument("source", metavar="[SCENE]", type=FileName(), required=False)
 @click.option(
     "--library",
     "libraries",
@@ -59,15 +59,15 @@ Examples:
 @click.option(
     "--angle",
     "limit",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(0, 1.5708, min_open=True),
     metavar="RADIANS",
-    help="Largest spectral angle of a good match. By default, of each cluster, the angle to its "
-    "mean spectrum that 95 % of its pixels do not exceed.",
+    help="Limit of the spectral angle, in radians. By default, of each cluster, the angle of its "
+    "mean spectrum within which 95 % of its pixels are.",
 )
 @click.option(
     "--accept",
     is_flag=True,
-    help="Give the clusters with a good match the name of the nearest library spectrum, in the "
+    help="Give each cluster the name of the nearest library spectrum within its limit, in the "
     "legend, the attribute table and the report.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
@@ -200,20 +200,18 @@ def _tell(
     """Print the nearest library spectrum of each cluster."""
     from rich.table import Table
 
-    from spectrawalk.report.names_page import rule_in_words
+    from spectrawalk.report.names_page import match_in_words, rule_in_words
 
-    spectra = sum(len(library.names) for library in libraries)
     for library in libraries:
         for remark in library.remarks:
             say(console, remark)
-    say(console, f"compared with {spectra:,} library spectra")
+    say(console, _compared_in_words(clusters, libraries))
     table = Table()
-    for title in ("cluster", "nearest library spectrum", "angle", "limit", "match", "within limit"):
-        right = title in ("angle", "limit", "within limit")
-        table.add_column(title, justify="right" if right else "left")
+    for title in ("cluster", "nearest library spectrum", "angle", "limit", "match"):
+        table.add_column(title, justify="right" if title in ("angle", "limit") else "left")
     for number, found in enumerate(clusters.found):
         if not found.matches:
-            table.add_row(clusters.title(number)[8:], "-", "-", "-", "no pixels", "-")
+            table.add_row(clusters.title(number)[8:], "-", "-", "-", match_in_words(found))
             continue
         best = found.matches[0]
         table.add_row(
@@ -221,11 +219,22 @@ def _tell(
             best.name,
             f"{best.angle:.3f}",
             f"{found.limit:.3f}",
-            "good" if found.is_good else "no good match",
-            f"{found.n_within:,}",
+            match_in_words(found),
         )
     console.print(table)
     say(console, rule_in_words(limit is not None)[1])
+
+
+def _compared_in_words(clusters: NamedClusters, libraries: Sequence[SpectralLibrary]) -> str:
+    """Say how many library spectra were compared, and on how many bands."""
+    total = sum(len(library.names) for library in libraries)
+    used = max((found.n_compared for found in clusters.found), default=0)
+    told = f"compared with {used:,} library spectra"
+    if used < total:
+        told = f"compared with {used:,} of {total:,} library spectra; the others lack bands"
+    n_bands = clusters.means.shape[1]
+    common = max((match.n_bands for found in clusters.found for match in found.matches), default=0)
+    return told + (f"; only {common} of {n_bands} bands are in common" if common < n_bands else "")
 
 
 def _files(
@@ -280,18 +289,21 @@ def _accept(
     }
     if record.get("tiles") and record["method"] == "SpectraWalk":
         lines = _accept_in_tiles(results, record | {"names": told}, names, files)
+        where = "the legend and the attribute table"
     else:
         run = Run.from_record(results / RECORD, source)
         result, steps = _renamed(results, run, names, quiet=quiet)
         from spectrawalk.report.run_folder import write_results
 
-        kept = [each for each in (OVERVIEW, REPORT, MODEL) if (results / each).is_file()]
+        kept = [each for each in (OVERVIEW, REPORT) if (results / each).is_file()]
+        if (results / MODEL).is_file():
+            files = files | {MODEL: (results / MODEL).read_bytes()}  # names do not change it
         changed = {**record, "format": WITH_STEPS, "steps": steps, "names": told}
         _, remarks = write_results(results, result, changed, kept, files)
         lines = [each for each in remarks if "geometry of the sensor" not in each]
+        where = "the legend, the attribute table and the report"
     total = len(clusters.found)
-    done = f"{len(names)} of {count(total, 'cluster')} named in the legend, the attribute table"
-    return [f"{done} and the report in {results}", *lines]
+    return [f"{len(names)} of {count(total, 'cluster')} named in {where} in {results}", *lines]
 
 
 def _as_json(clusters: NamedClusters, libraries: Sequence[SpectralLibrary]) -> dict[str, Any]:

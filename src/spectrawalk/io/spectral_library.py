@@ -63,6 +63,8 @@ def _read_folder(folder: Path) -> list[SpectralLibrary]:
     """Read all libraries in a folder and those inside it; other files are passed over."""
     found = []
     for path in track("libraries", sorted(each for each in folder.rglob("*") if each.is_file())):
+        if path.suffix.lower() == ".csv" and path.with_suffix(".sli").is_file():
+            continue  # a run writes its spectra in both formats
         if path.suffix.lower() in (".sli", ".txt", ".csv", ".spectrum", ".asc"):
             try:
                 found += read_library(path)
@@ -82,6 +84,11 @@ def _read_file(path: Path) -> SpectralLibrary:
     is_binary = b"\0" in head or path.suffix.lower() == ".sli"
     if head.startswith(b"ENVI") or (is_binary and path.suffix.lower() != ".mat"):
         header = path if head.startswith(b"ENVI") else find_header(path)
+        if header is None and path.suffix.lower() not in (".sli", ".lib", ".dat", ".bin", ""):
+            raise FileError(
+                f"'{path}' is no spectral library; give an ENVI library (.sli), a text file of "
+                "USGS or ECOSTRESS, a CSV table, or the endmembers in a MATLAB file."
+            )
         if header is None:
             raise FileError(
                 f"'{path}' is a binary file without an ENVI header beside it; put "

@@ -59,18 +59,35 @@ def verdict(found: Identification) -> str:
     return found.name + (f", or one of {count(others, 'other')} within the limit" if others else "")
 
 
+def match_in_words(found: Identification) -> str:
+    """How good the nearest library spectrum is, for a table.
+
+    Examples
+    --------
+    >>> match_in_words(Identification((), 0.1, 0, 0))
+    'no pixels'
+    """
+    if not found.matches:
+        return "no pixels"
+    if not found.n_within:
+        return "no good match"
+    return "good" if found.n_within == 1 else f"possible, 1 of {found.n_within:,}"
+
+
 def rule_in_words(limit_given: bool) -> list[str]:
     """Say when a match is good."""
     limit = (
         "the angle that was given"
         if limit_given
-        else "the angle to the mean spectrum that 95 % of the cluster's pixels do not exceed"
+        else "95 % of the cluster's pixels are within this angle of its mean spectrum"
     )
     return [
         "Angle: spectral angle in radians between the mean spectrum of the cluster and the library "
-        "spectrum, on the bands that both have. A match is good if the angle is at most the limit.",
-        f"Limit: {limit}. Several materials can be within it; the plots show which features fit.",
-        "Difference of features: root mean square difference after continuum removal.",
+        "spectrum, on the bands that both have.",
+        f"Limit: {limit}. A match is good if one library spectrum alone is within the limit, and "
+        "possible if several are; then the plots show which features fit.",
+        "Difference of features: root mean square difference of the two curves after continuum "
+        "removal, 0 if they are the same.",
     ]
 
 
@@ -85,13 +102,13 @@ def names_csv(clusters: NamedClusters) -> bytes:
     >>> x, names = np.arange(10.0), ["cluster 1"]
     >>> shown = NamedClusters("field", np.ones((1, 10)), x, False, names, red, [one])
     >>> print(names_csv(shown).decode(), end="")
-    cluster,rank,library_spectrum,library,angle,limit,good_match,feature_difference,bands
+    cluster,rank,library_spectrum,library,angle,limit,within_limit,feature_difference,bands
     1,1,leaf,field.csv,0.021,0.05,yes,0.005,10
     """
     text = StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(
-        ["cluster", "rank", "library_spectrum", "library", "angle", "limit", "good_match",
+        ["cluster", "rank", "library_spectrum", "library", "angle", "limit", "within_limit",
          "feature_difference", "bands"]
     )  # fmt: skip
     for cluster, found in enumerate(clusters.found, start=1):
@@ -132,13 +149,14 @@ def _cluster(clusters: NamedClusters, cluster: int) -> dict[str, Any]:
         "nearest": nearest.name if nearest else "–",  # noqa: RUF001
         "angle": f"{nearest.angle:.3f}" if nearest else "",
         "limit": f"{found.limit:.3f}" if nearest else "",
-        "match": "good" if found.is_good else "no good match" if nearest else "no pixels",
+        "match": match_in_words(found),
         "chart": Markup(_chart(clusters, cluster)) if nearest else "",
         "rows": [
             (
                 match.name,
                 match.library,
                 f"{match.angle:.3f}",
+                "yes" if match.angle <= found.limit else "no",
                 f"{match.feature_difference:.3f}",
                 match.n_bands,
             )

@@ -28,9 +28,16 @@ LEAST_LIMIT = 0.001
 """Smallest limit in radians that is not given by hand: numbers in libraries have three digits or
 four, so a spectrum and its copy differ by as much."""
 
+SAME_BAND = 0.01
+"""Nanometres by which the centre of a band may differ in two files of one sensor."""
+
 COVERED = 0.9
 """A library spectrum is compared if it has this part of the bands that the best covered one has:
 on a few bands, many materials look alike."""
+
+LEAST_SHARE = 0.25
+"""Part of the scene's bands that a comparison needs. A library of the visible alone has a third of
+the bands of a sensor that sees the infrared too."""
 
 FEWEST_BANDS = 10
 """Bands that a comparison needs, or all bands of a sensor that has fewer."""
@@ -67,6 +74,8 @@ class SpectralLibrary:
         """Spectra on other bands, shape (spectra, bands); NaN where the library has no values."""
         n_own = self.spectra.shape[1]
         if self.wavelengths is not None and bands.wavelengths is not None:
+            if self._is_on(bands.wavelengths):
+                return self.spectra
             return resample_spectra(
                 self.spectra, self.wavelengths, self.fwhm, bands.wavelengths, bands.fwhm
             )
@@ -79,6 +88,15 @@ class SpectralLibrary:
             f"library '{self.name}' has {n_own} bands and the clusters' spectra have "
             f"{len(bands.numbers)}; to match them by wavelength, the {lacking} lacks its "
             f"wavelengths: give a {lacking} that has them, or a library on the same bands."
+        )
+
+    def _is_on(self, wavelengths: Values) -> bool:
+        """Whether the library has these bands, so that nothing needs to be resampled."""
+        own = self.wavelengths
+        return (
+            own is not None
+            and len(own) == len(wavelengths)
+            and bool(np.abs(own - wavelengths).max(initial=0.0) < SAME_BAND)
         )
 
 
@@ -234,7 +252,7 @@ class _Shelf:
             else np.argsort(bands.wavelengths, kind="stable")
         )
         self.x = (bands.numbers if bands.wavelengths is None else bands.wavelengths)[self.order]
-        if self.known.sum(axis=1).max() < min(FEWEST_BANDS, len(bands.numbers)):
+        if self.known.sum(axis=1).max() < _fewest(len(bands.numbers)):
             raise DataError(_no_overlap(libraries, bands, int(self.known.sum(axis=1).max())))
 
     def identify(self, spectrum: Values, limit: float, n_best: int) -> Identification:
@@ -243,7 +261,7 @@ class _Shelf:
         if not np.any(spectrum[given]):
             return Identification((), limit, 0, 0)  # a cluster without pixels
         angles, n_bands = self._angles(spectrum, given)
-        enough = n_bands >= max(COVERED * n_bands.max(), min(FEWEST_BANDS, given.sum()))
+        enough = n_bands >= max(COVERED * n_bands.max(), _fewest(int(given.sum())))
         candidates = np.flatnonzero(enough & np.isfinite(angles))
         nearest = candidates[np.argsort(angles[candidates], kind="stable")]
         if np.isnan(limit) and nearest.size:
@@ -287,6 +305,11 @@ class _Shelf:
         own, other = spectrum[self.order], self.spectra[entry, self.order]
         both = np.isfinite(own) & np.isfinite(other)
         return own[both], other[both], self.x[both].astype(np.float64)
+
+
+def _fewest(n_bands: int) -> float:
+    """Bands that a comparison needs, of so many."""
+    return max(min(FEWEST_BANDS, n_bands), LEAST_SHARE * n_bands)
 
 
 def remove_continuum(spectrum: Values, wavelengths: Values) -> Values:
