@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
@@ -66,13 +70,6 @@ class Leiden(Baseline):
     def _cluster_image(
         self, X: NDArray[np.float64], grid: Grid, n_clusters: int, seed: int
     ) -> NDArray[np.int64]:
-        try:
-            from sknetwork.clustering import Leiden as Communities
-        except ImportError as error:
-            raise MissingDependencyError(
-                "Leiden needs scikit-network, which is not installed; "
-                "run: pip install 'spectrawalk[benchmark]'"
-            ) from error
         if self.radius is not None:
             check_integer("radius", self.radius, 1, why=", or None for no window")
         k = check_integer("n_neighbors", self.n_neighbors, 1)
@@ -82,8 +79,7 @@ class Leiden(Baseline):
         while low <= high and best_miss > 0:
             place = (low + high) // 2
             progress.report("communities", 0, 1)
-            search = Communities(float(RESOLUTIONS[place]), modularity="newman", random_state=0)
-            labels = np.asarray(search.fit_predict(csr_matrix(W)), dtype=np.int64)
+            labels = communities(W, float(RESOLUTIONS[place]))
             found = int(labels.max()) + 1
             if abs(found - n_clusters) < best_miss:
                 best_miss, best = abs(found - n_clusters), labels
@@ -94,3 +90,27 @@ class Leiden(Baseline):
                 high = place - 1
         progress.report("communities", 1, 1)
         return best
+
+
+def communities(W: Any, resolution: float) -> NDArray[np.int64]:
+    """Leiden communities of a graph, the same in every call.
+
+    Parameters
+    ----------
+    W : sparse array of shape (n, n)
+        Weights of the edges.
+    resolution : float
+        1 is plain modularity.
+    """
+    try:
+        from sknetwork.clustering import Leiden as Communities
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Leiden needs scikit-network, which is not installed; "
+            "run: pip install 'spectrawalk[benchmark]'"
+        ) from error
+    # Besides its random_state, scikit-network draws from the C library, whose state would
+    # otherwise depend on what ran before.
+    ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).srand(1)
+    search = Communities(resolution, modularity="newman", random_state=0)
+    return np.asarray(search.fit_predict(csr_matrix(W)), dtype=np.int64)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,8 @@ def main(folder: Path) -> None:
         job = read_json(folder / JOB)
         load_plugins(job["plugins"])
         cube, mask = np.load(folder / CUBE), np.load(folder / MASK)
-        labels, seconds = cluster(job["method"], job["parameters"], cube, mask)
+        make = _in_module(job["factory"]) if job["factory"] else partial(make_method, job["method"])
+        labels, seconds = cluster(job["method"], make, job["parameters"], cube, mask)
         np.save(folder / LABELS, labels)
         outcome |= {"seconds": seconds, "peak_mb": peak_megabytes()}
     except SpectrawalkError as error:
@@ -47,18 +50,31 @@ def main(folder: Path) -> None:
     write_json(folder / OUTCOME, outcome)
 
 
+def _in_module(name: str) -> Callable[..., Any]:
+    """Find what ``"module:name"`` names."""
+    module, _, inside = name.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), inside)
+    return found
+
+
 def cluster(
-    method: str, parameters: Mapping[str, Any], cube: NDArray[Any], mask: NDArray[np.bool_]
+    method: str,
+    make: Callable[..., Any],
+    parameters: Mapping[str, Any],
+    cube: NDArray[Any],
+    mask: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int32], float]:
     """Labels of one method, and its run time in seconds.
 
     A first run on a small synthetic scene imports and compiles everything before the timing starts.
+    It has enough pixels for runs of SRDL inside SpectraWalk.
     """
     with suppress(Exception):  # an error of the method also occurs on the real scene
-        small = make_scene((16, 16), n_bands=20, n_classes=2)
-        warm_up = dict(parameters) | {"n_clusters": 2}
-        make_method(method, **warm_up).fit_predict(small.cube, mask=small.mask)
-    estimator = make_method(method, **parameters)
+        small = make_scene((24, 24), n_bands=20, n_classes=2)
+        given = isinstance(parameters.get("n_clusters"), int)
+        warm_up = dict(parameters) | ({"n_clusters": 2} if given else {})
+        make(**warm_up).fit_predict(small.cube, mask=small.mask)
+    estimator = make(**parameters)
     start = time.perf_counter()
     labels = np.asarray(estimator.fit_predict(cube, mask=mask))
     seconds = time.perf_counter() - start

@@ -32,12 +32,14 @@ METHOD_TITLES = {
 """The paper's fourteen methods, in the order of its table."""
 
 LATER_TITLES = {
+    "spectrawalk": "SpectraWalk",
     "msrdl": "M-SRDL",
     "dvic": "D-VIC",
     "s2dl": "S2DL",
     "hdbscan": "HDBSCAN",
     "leiden": "Leiden",
     "superpixels": "Superpixels + K-means",
+    "mean-shift": "Mean shift",
 }
 """Methods of this package that the paper does not have."""
 
@@ -47,6 +49,14 @@ SCENE_TITLES = {
     "ksc-subset": "Kennedy Space Center subset",
 }
 """The paper's three scenes."""
+
+LATER_SCENE_TITLES = {
+    "samson": "Samson",
+    "indian-pines": "Indian Pines",
+    "ksc-labelled": "Kennedy Space Center, labelled pixels",
+    "enmap-potsdam-north": "Potsdam north (EnMAP)",
+}
+"""Published scenes that the paper does not have."""
 
 METRES_PER_PIXEL = {"indian-pines-subset": 20.0, "salinas-a": 3.7, "ksc-subset": 18.0}
 
@@ -98,4 +108,4 @@ def scene_title(scene: str) -> str:
     >>> scene_title("salinas-a"), scene_title("my field")
     ('Salinas A', 'my field')
     """
-    return SCENE_TITLES.get(scene, scene)
+    return (SCENE_TITLES | LATER_SCENE_TITLES).get(scene, scene)

@@ -39,7 +39,7 @@ from spectrawalk.scene import Scene
 RUNS = "runs"
 """Folder inside the output folder where runs are kept."""
 
-_NOT_IN_RUNS = {"cli", "paper", "captions.py", "figures.py", "mean_spectra.py", "palette.py"}
+_NOT_IN_RUNS = {"benchmark", "cli", "doctor", "explore", "paper", "report", "scale"}
 """Parts of the package that affect neither labels nor scores."""
 
 _OWN_METHODS = METHOD_TITLES | LATER_TITLES
@@ -58,12 +58,25 @@ main(Path(sys.argv[1]))
 
 @dataclass(frozen=True)
 class Job:
-    """One method with one seed, to be run."""
+    """One method with one seed, to be run.
+
+    Attributes
+    ----------
+    method, seed
+        The method and the seed.
+    parameters : mapping
+        Parameters of the estimator, with ``random_state`` and, where it is given, ``n_clusters``.
+    variant : str
+        Tells jobs of one method apart that differ in their parameters only.
+    factory : str
+        ``"module:name"`` of the estimator; by default the registry has it under `method`.
+    """
 
     method: str
     seed: int
     parameters: Mapping[str, Any]
-    """Parameters of the estimator, with ``n_clusters`` and ``random_state``."""
+    variant: str = ""
+    factory: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,19 +90,23 @@ class MethodRun:
     oa, aa, kappa : float
         Agreement with the ground truth; NaN if the run failed.
     n_wanted, n_clusters : int
-        Number of clusters asked for, and found.
+        Number of clusters asked for (None if the method is to find it), and found.
     seconds : float
         Run time of the method, without imports and compilation.
     peak_mb : float or None
         Peak resident memory of the process, with the interpreter and its libraries.
     error : str
         One-line message if the run failed; empty otherwise.
+    timed_out : bool
+        Whether it failed because it took too long.
+    variant : str
+        That of the job.
     """
 
     method: str
     scene: str
     seed: int
-    n_wanted: int
+    n_wanted: int | None
     oa: float = float("nan")
     aa: float = float("nan")
     kappa: float = float("nan")
@@ -97,6 +114,8 @@ class MethodRun:
     seconds: float = float("nan")
     peak_mb: float | None = None
     error: str = ""
+    timed_out: bool = False
+    variant: str = ""
     labels: NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
 
 
@@ -162,6 +181,7 @@ def run_jobs(
     *,
     fresh: bool = False,
     plugins: Sequence[Path] = (),
+    time_limit: float | None = None,
 ) -> Iterator[MethodRun]:
     """Run the jobs on a scene with ground truth, or reuse the results that were kept.
 
@@ -170,11 +190,15 @@ def run_jobs(
     scene : Scene
     jobs : sequence of Job
     folder : path
-        Runs are kept here, in ``runs/<scene>``. Failed runs are not kept and run again.
+        Runs are kept here, in ``runs/<scene>``. Failed runs are not kept and run again, but for
+        those that took too long.
     fresh : bool
         Whether to repeat all runs.
     plugins : sequence of path
         Python files that register methods.
+    time_limit : float, optional
+        Seconds after which a run is ended, which counts as a failure. Further seeds of the same job
+        are not tried then.
 
     Yields
     ------
@@ -186,18 +210,24 @@ def run_jobs(
     place = folder / RUNS / _file_name(scene.name)
     place.mkdir(parents=True, exist_ok=True)
     data = fingerprint_of_scene(scene)
+    too_slow: dict[tuple[str, str], MethodRun] = {}
     with _scene_on_disk(scene, place) as work:
         for done, job in enumerate(jobs):
             stage = f"{method_title(job.method)} on {scene_title(scene.name)}"
             progress.report(stage, done, len(jobs))
-            kept = place / f"{_file_name(job.method)}-seed{job.seed}"
-            fingerprint = _fingerprint(job, data, plugins)
-            run = None if fresh else _find(kept, fingerprint)
+            same = (job.method, job.variant)
+            run = too_slow.get(same)
             if run is None:
-                run = _run_job(scene, job, work, plugins)
-                if not run.error:
-                    _keep(kept, run, fingerprint)
-            yield replace(run, scene=scene.name)
+                kept = place / "-".join(map(_file_name, filter(None, [*same, f"seed{job.seed}"])))
+                fingerprint = _fingerprint(job, data, plugins)
+                run = None if fresh else _find(kept, fingerprint, time_limit)
+                if run is None:
+                    run = _run_job(scene, job, work, plugins, time_limit)
+                    if run.timed_out or not run.error:
+                        _keep(kept, run, fingerprint, time_limit)
+            if run.timed_out:
+                too_slow[same] = run
+            yield replace(run, scene=scene.name, seed=job.seed)
             progress.report(stage, done + 1, len(jobs))
 
 
@@ -217,6 +247,7 @@ def _fingerprint(job: Job, data: str, plugins: Sequence[Path]) -> str:
     record = {
         "parameters": dict(job.parameters),
         "method": job.method,
+        "factory": job.factory,
         "scene": data,
         "code": _fingerprint_of_code(),
         "own": [hashlib.sha256(file.read_bytes()).hexdigest() for file in own],
@@ -260,22 +291,31 @@ def _scene_on_disk(scene: Scene, place: Path) -> TemporaryDirectory[str]:
     return work
 
 
-def _run_job(scene: Scene, job: Job, work: str, plugins: Sequence[Path]) -> MethodRun:
+def _run_job(
+    scene: Scene, job: Job, work: str, plugins: Sequence[Path], time_limit: float | None
+) -> MethodRun:
     folder = Path(work)
     for leftover in (child.LABELS, child.OUTCOME):
         (folder / leftover).unlink(missing_ok=True)
-    record = {"method": job.method, "parameters": dict(job.parameters)}
+    record = {"method": job.method, "factory": job.factory, "parameters": dict(job.parameters)}
     write_json(folder / child.JOB, record | {"plugins": [str(Path(p).resolve()) for p in plugins]})
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", _START_CHILD, str(folder.resolve()), _HOME],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    failed = MethodRun(job.method, scene.name, job.seed, job.parameters["n_clusters"])
+    wanted = job.parameters.get("n_clusters")
+    n_wanted = wanted if isinstance(wanted, int) else None
+    failed = MethodRun(job.method, scene.name, job.seed, n_wanted, variant=job.variant)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _START_CHILD, str(folder.resolve()), _HOME],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=time_limit,
+        )
+    except subprocess.TimeoutExpired:
+        why = f"it took longer than {time_limit:g} s and was ended."
+        return replace(failed, error=why, timed_out=True)
     if not (folder / child.OUTCOME).exists():
         return replace(failed, error=_why_it_died(done))
     outcome = read_json(folder / child.OUTCOME)
@@ -305,27 +345,34 @@ def _why_it_died(done: subprocess.CompletedProcess[str]) -> str:
     return f"its process ended with code {done.returncode}: {last[0]}"
 
 
-def _find(kept: Path, fingerprint: str) -> MethodRun | None:
-    """Read a run that was kept, if code, data and settings are the same."""
+def _find(kept: Path, fingerprint: str, time_limit: float | None) -> MethodRun | None:
+    """Read a run that was kept, if code, data and settings are the same.
+
+    One that took too long counts only if it had as much time as there is now.
+    """
     record_file, labels_file = kept.with_suffix(".json"), kept.with_suffix(".npy")
-    if not (record_file.is_file() and labels_file.is_file()):
+    if not record_file.is_file():
         return None
     try:
         record = read_json(record_file)
+        limit = record.pop("time_limit", None)
         if record.pop("fingerprint", None) != fingerprint:
             return None
+        if record.get("timed_out"):
+            return MethodRun(**record) if limit == time_limit else None
         return MethodRun(**record, labels=np.load(labels_file))
     except (FileError, TypeError, ValueError, OSError):
         return None  # damaged: run again
 
 
-def _keep(kept: Path, run: MethodRun, fingerprint: str) -> None:
+def _keep(kept: Path, run: MethodRun, fingerprint: str, time_limit: float | None) -> None:
     record_file = kept.with_suffix(".json")
     record_file.unlink(missing_ok=True)  # a record must never belong to other labels
-    assert run.labels is not None
-    with atomic_path(kept.with_suffix(".npy")) as temporary:
-        np.save(temporary, run.labels)
+    if run.labels is not None:
+        with atomic_path(kept.with_suffix(".npy")) as temporary:
+            np.save(temporary, run.labels)
     record = asdict(replace(run, labels=None)) | {"fingerprint": fingerprint}
+    record["time_limit"] = time_limit if run.timed_out else None
     del record["labels"]
     write_json(record_file, record)
 

@@ -43,8 +43,8 @@ class Row:
         Figures of the paper, if it has this method and scene.
     n_seeds : int
         Number of runs that did not fail; 1 for a method that is not random.
-    n_wanted : int
-        Number of clusters asked for.
+    n_wanted : int or None
+        Number of clusters asked for; None if the method was to find it.
     n_clusters : tuple of int
         Numbers of clusters found, each once.
     seconds, peak_mb : float or None
@@ -59,7 +59,7 @@ class Row:
     spread: Accuracy | None
     paper: Accuracy | None
     n_seeds: int
-    n_wanted: int
+    n_wanted: int | None
     n_clusters: tuple[int, ...]
     seconds: float | None
     peak_mb: float | None

@@ -54,14 +54,15 @@ def resample_spectra(
     from spectral.algorithms.resampling import BandResampler
 
     order, to_order = np.argsort(wavelengths), np.argsort(to_wavelengths)
-    with _quiet_logger("spectral"):  # it reports each band without overlap
+    # It reports each band without overlap, and divides by 0 where bands only touch.
+    with _quiet_logger("spectral"), np.errstate(invalid="ignore", divide="ignore"):
         matrix = BandResampler(
             wavelengths[order],
             to_wavelengths[to_order],
             _widths(wavelengths[order], None if fwhm is None else fwhm[order]),
             _widths(to_wavelengths[to_order], None if to_fwhm is None else to_fwhm[to_order]),
         ).matrix
-    matrix = np.nan_to_num(matrix)  # NaN marks a band without any overlap
+    matrix = np.nan_to_num(matrix)  # NaN marks a band without overlap
     known = np.isfinite(spectra[:, order])
     sums = np.where(known, spectra[:, order], 0.0) @ matrix.T
     weights = known @ matrix.T
