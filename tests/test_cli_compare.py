@@ -129,6 +129,33 @@ def test_a_scene_is_labelled_with_the_model_of_the_first_map(there):
     assert not (out / "scene" / "compare.html").exists()
 
 
+def test_a_prediction_is_not_clustered_separately_whatever_the_rule(there):
+    out, _, _ = there
+    labels = out.parent / "labels"
+    run("predict", "may", "june.tif", "-o", labels, "--no-report", "--quiet")
+    done = compare("may", labels, "--match", "spectra", "-o", out, "--no-report")
+    assert done.exit_code == 0, done.output
+    assert "clustered separately" not in done.stdout
+    assert "both are labelled with one model" in done.stdout
+    overlap = "The maps overlap in 40 rows x 50 columns; 2,000 pixels have data in both."
+    assert overlap in done.stdout
+
+
+def test_the_cut_of_a_map_with_names_has_its_legend(there):
+    out, _, _ = there
+    named = out.parent / "named"
+    shutil.copytree("may", named)
+    record = json.loads((named / "run.json").read_text())
+    record |= {"format": 2, "steps": [{"op": "name", "cluster": 0, "name": "maize"}]}
+    (named / "run.json").write_text(json.dumps(record))
+    assert run("cut", named, "-k", 6, "-o", named / "six", *HURRY).exit_code == 0
+    for other in ("may", named / "six"):
+        done = compare(named, other, "-o", out, "--no-report", "--overwrite")
+        assert done.exit_code == 0, done.output
+        assert "the numbers mean the same clusters in both maps" in done.stdout
+        assert "clustered separately" not in done.stdout
+
+
 def test_pixels_unlike_the_fit_have_an_entry_of_their_own(there):
     out, _, _ = there
     scene = read_scene("may.tif")

@@ -133,6 +133,59 @@ def test_a_cut_can_be_cut_and_clusters_keep_their_colours(folder):
     assert (fine[coarse != fine] == 5).all()
 
 
+def with_steps(*steps):
+    """Let the record of the run have steps, as of `name --accept` or the explorer."""
+    record = record_of("three") | {"format": 2, "steps": list(steps)}
+    Path("three/run.json").write_text(json.dumps(record))
+
+
+def names_in(of):
+    entries = Path(of, "labels.tif.aux.xml").read_text().split("<Category>")[1:]
+    return [each.partition("</Category>")[0] for each in entries]
+
+
+def test_clusters_that_are_not_split_keep_names_and_colours(folder):
+    named = [{"op": "name", "cluster": each, "name": f"crop {each}"} for each in range(3)]
+    with_steps(*named, {"op": "color", "cluster": 1, "color": "#010203"})
+    told = succeed("cut", "three", "-k", 4, "-o", "four", "--no-report")
+    before, after = np.load("three/labels.npy"), np.load("four/labels.npy")
+    whole = [j for j in range(3) if ((before == j + 1) == (after == j + 1)).all()]
+    assert len(whole) == 2
+    names = names_in("four")
+    assert [names[j + 1] for j in range(3)] == [
+        f"crop {j}" if j in whole else f"cluster {j + 1}" for j in range(3)
+    ]
+    assert names[4] == "cluster 4"
+    if 1 in whole:
+        with rasterio.open("four/labels.tif") as file:
+            assert file.colormap(1)[2][:3] == (1, 2, 3)
+    assert "names kept: 2 of 3" in told
+    # The record repeats it, and the names stay in further cuts.
+    succeed("cluster", "--from-record", "four/run.json", "-o", "again", "--no-report", "--quiet")
+    for name in ("labels.tif", "labels.qml", "labels.tif.aux.xml"):
+        assert Path("again", name).read_bytes() == Path("four", name).read_bytes(), name
+    told = succeed("cut", "four", "-k", 3, "-o", "back", "--no-report")
+    assert "names kept" not in told  # all are
+    assert [each for each in names_in("back") if each.startswith("crop")] == [
+        f"crop {j}" for j in whole
+    ]
+
+
+def test_a_merged_cluster_gives_its_name_to_the_same_pixels_only(folder):
+    two = spectrawalk.load("three/tree.npz").cut(2)
+    three = np.load("three/labels.npy") - 1
+    parent = next(each for each in (0, 1) if (three[two == each] == 2).any())
+    with_steps(
+        {"op": "merge", "clusters": [parent, 2]},
+        {"op": "name", "cluster": parent, "name": "both"},
+    )
+    succeed("cut", "three", "-k", 2, "-o", "two", "--no-report", "--quiet")
+    assert names_in("two")[parent + 1] == "both"
+    told = succeed("cut", "three", "-k", 3, "-o", "again", "--no-report")
+    assert "both" not in names_in("again")
+    assert "names kept: 0 of 1" in told
+
+
 def test_auto_takes_the_number_that_the_runs_support(folder):
     told = json.loads(succeed("cut", "three", "-k", "auto", "-o", "auto", "--json", "--no-report"))
     supported = told["result"]["levels"][-1]["n_clusters"]

@@ -170,6 +170,22 @@ def test_a_run_in_tiles_can_be_named(folder):
         assert sha256_of(folder / "tiled" / name) == known
 
 
+def test_the_cut_of_a_named_run_in_tiles_keeps_its_names(folder):
+    run("cluster", "field.tif", "-k", 3, "--tiles", 16, "--scheduler", "none", "--quiet",
+        "-o", "tiled")  # fmt: skip
+    run("name", "tiled", "--library", "all.csv", "--accept", "--quiet")
+    named = json.loads((folder / "tiled" / RECORD).read_text())["names"]["clusters"]
+    done = run("cut", "tiled", "-k", 4, "-o", "four")
+    assert done.exit_code == 0, done.stderr
+    assert "names kept: 2 of 3" in done.stdout
+    legend = (folder / "four" / "labels.qml").read_text()
+    record = json.loads((folder / "four" / RECORD).read_text())
+    kept = record["names"]["clusters"]
+    assert len(kept) == 2
+    assert kept.items() <= named.items()
+    assert all(f'"{name}"' in legend for name in kept.values())
+
+
 def test_a_new_run_removes_old_names(folder):
     run("name", "map", "--library", "all.csv", "--quiet")
     done = run("cluster", "field.tif", "-k", 2, "-o", "map", "--overwrite", "--no-report")

@@ -50,6 +50,20 @@ def refuse(*args):
     return result.stderr
 
 
+def test_a_results_folder_stands_for_its_model(model, cube):
+    write_geotiff("other.tif", cube, WAVELENGTHS)
+    Path("fit").mkdir()
+    Path("model.npz").rename("fit/model.npz")
+    result = run("fit", "other.tif", "-o", "out", "--no-report")
+    assert result.exit_code == 0, result.output
+    record = json.loads(Path("out/run.json").read_bytes())
+    assert Path(record["model"]["path"]) == Path("fit/model.npz").resolve()
+    assert "fit" not in record["model"]  # nothing is known of the run
+    Path("empty").mkdir()
+    told = refuse("empty", "other.tif", "-o", "other")
+    assert "'empty' has no model.npz; cluster it with --save-model" in told
+
+
 def test_another_scene_is_labelled_and_the_unknown_left_out(model, cube):
     strange = cube.copy()
     strange[0, :5] = strange[0, :5, ::-1] ** 3

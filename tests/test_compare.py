@@ -1,5 +1,7 @@
 """Two maps compared: the change matrix, the matching of clusters, and where maps lie."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import rasterio
@@ -15,7 +17,8 @@ from spectrawalk.io.geotiff_map import write_map
 from spectrawalk.io.label_map import LabelMap, holds_scene, read_label_map
 from spectrawalk.io.shared_legend import shared_legend
 from spectrawalk.report.comparison import compare_label_maps
-from spectrawalk.report.comparison_folder import changes_csv
+from spectrawalk.report.comparison_folder import changes_csv, comparison_record
+from spectrawalk.report.comparison_page import comparison_html
 from spectrawalk.results.cluster_map import ClusterMap, Legend, pixel_areas
 from spectrawalk.results.comparison import Entry
 from spectrawalk.results.matching import common_bands, match_spectra
@@ -271,6 +274,107 @@ FIT = {"outputs": {"model.npz": "m", "tree.npz": "t"}, "pixels_sha256": "p", "pa
 def test_a_legend_is_shared_where_model_or_tree_are(other, shared):
     assert bool(shared_legend(FIT, other)) is shared
     assert bool(shared_legend(other, FIT)) is shared
+
+
+NAMED = [
+    {"op": "name", "cluster": 0, "name": "maize"},
+    {"op": "color", "cluster": 1, "color": "#102030"},
+    {"op": "hide", "cluster": 1, "hidden": True},
+]
+MERGE = {"op": "merge", "clusters": [1, 2]}
+POLYGON = {"op": "polygon", "name": "maize", "points": [[0, 0], [0, 5], [5, 5]]}
+
+
+@pytest.mark.parametrize(
+    ("steps", "others", "shared"),
+    [
+        (NAMED, [], True),
+        ([*NAMED, MERGE], [MERGE], True),
+        ([*NAMED, MERGE], [], False),
+        ([*NAMED, POLYGON], [POLYGON], False),  # the polygon goes to the cluster of this name
+    ],
+)
+def test_names_and_colours_change_no_number(steps, others, shared):
+    one, other = FIT | {"steps": steps}, FIT | {"steps": others}
+    assert bool(shared_legend(one, other)) is shared
+    assert bool(shared_legend(other, one)) is shared
+    if not others:
+        assert bool(shared_legend(one, FIT)) is shared
+
+
+RUN = {
+    "method": "SRDL",
+    "pixels_sha256": "p",
+    "parameters": {"random_state": None},
+    "spectrawalk": "1",
+    "times": {"started": "2024-05-01T10:00:00+00:00"},
+}
+
+
+def test_a_model_that_was_written_again_is_still_of_its_run():
+    predicted = {"command": "predict", "model": {"sha256": "old", "fit": dict(RUN)}}
+    again = RUN | {"outputs": {"model.npz": "new"}, "steps": NAMED}
+    assert shared_legend(again, predicted) == "both are labelled with one model"
+    later = again | {"times": {"started": "2024-05-01T11:00:00+00:00"}}
+    assert not shared_legend(later, predicted)
+
+
+FITTED, OTHER_FIT = RUN | {"pixels_sha256": "a"}, RUN | {"pixels_sha256": "b"}
+
+
+@pytest.mark.parametrize(
+    ("records", "told", "not_told"),
+    [
+        ((FITTED, OTHER_FIT), "were clustered separately", "both are"),
+        ((FITTED, FITTED), "both are labelled with one model", "separately"),
+        ((FITTED, FITTED | {"steps": [MERGE]}), "edited by hand", "separately"),
+        ((FITTED, {"command": "predict", "model": {"sha256": "x"}}), "do not show", "separately"),
+    ],
+)
+def test_what_is_said_of_the_clustering_comes_from_the_records(records, told, not_told):
+    maps = [
+        LabelMap(np.array([[1, 1, 2]], np.uint8), 0, "map", record=each, is_own=True)
+        for each in records
+    ]
+    remarks = " ".join(compare_label_maps(*maps, "overlap").remarks)
+    assert told in remarks
+    assert not_told not in remarks
+
+
+def test_unlike_the_fit_is_no_cluster_without_a_partner():
+    one = with_spectra([[1, 1, 2, 2]], {1: [1.0, 0, 0], 2: [0, 1.0, 0]}, "may")
+    other = replace(one, codes=np.array([[1, 1, 2, 3]], np.uint8), unlike=3)
+    found = compare_label_maps(one, other, "spectra")
+    assert not any("no partner" in each for each in found.remarks)
+
+
+def test_nothing_is_said_of_the_clustering_of_other_maps():
+    cover = LabelMap(np.array([[1, 1, 2]], np.uint8), 0, "cover")
+    assert compare_label_maps(cover, cover, "overlap").remarks == []
+
+
+def page_of(names):
+    """Page of two maps with long or short names; one cluster of each has no partner."""
+    one = with_spectra([[1, 1, 2, 2]], {1: [1.0, 0, 0], 2: [0, 1.0, 0]}, "may")
+    other = with_spectra([[2, 3, 3, 1]], {1: [0, 1, 0.1], 2: [1.0, 0, 0], 3: [0, 0, 1]}, "june")
+    found = compare_label_maps(replace(one, names=names), other)
+    return comparison_html(found, comparison_record(found)).decode()
+
+
+def test_columns_of_the_matrix_have_numbers_where_names_are_long():
+    names = {1: "maize " * 16, 2: "a stubble field " * 6}
+    matrix = page_of(names).partition('class="matrix"')[2].partition("</thead>")[0]
+    assert [each.rpartition(">")[2] for each in matrix.split("</th>")[1:-2]] == ["1", "2", "3 of B"]
+    short = page_of({1: "maize"}).partition('class="matrix"')[2].partition("</thead>")[0]
+    assert ">maize</th>" in short
+
+
+def test_the_page_has_commands_as_code_and_says_what_is_coloured():
+    page = page_of({})
+    text = page.partition("<body>")[2].partition("<pre>")[0]
+    assert "`" not in text
+    assert "<code>--match overlap</code>" in text
+    assert "hanges are blue, unchanged pixels grey" in text
 
 
 def test_scenes_of_one_run_share_a_legend():

@@ -171,7 +171,9 @@ def _describe(console: Console, found: ComparedMaps) -> None:
     say(console, f"A: {found.before.title}")
     say(console, f"B: {found.after.title}")
     compared = count(found.comparison.compared, "pixel")
-    say(console, f"{rows} x {cols} pixels lie on each other, and {compared} have data in both")
+    have = "has" if found.comparison.compared == 1 else "have"
+    overlap = f"{count(rows, 'row')} x {count(cols, 'column')}"
+    say(console, f"The maps overlap in {overlap}; {compared} {have} data in both.")
     say(console, in_words_of_command(found.matched_in_words))
     _describe_matching(console, found)
     _describe_changes(console, found)

@@ -73,7 +73,7 @@ def cut(
 
     RESULTS is the folder of `spectrawalk cluster` with its default method, or of an earlier cut.
     The scene is read again, unless RESULTS is of a run in tiles; SCENE says where it is, if it
-    moved. A cluster keeps its number and its colour as long as it is not split.
+    moved. A cluster keeps its number, its colour and its name as long as it is not split.
     """
     with (
         naming_options(context.command),
@@ -94,8 +94,8 @@ def _cut(
     as_json: bool,
 ) -> None:
     from spectrawalk.cli import report
+    from spectrawalk.explore.edited import edited_result
     from spectrawalk.report.run_folder import write_results
-    from spectrawalk.results.result import Result
 
     started = datetime.now(UTC)
     record = record_in(results)
@@ -108,19 +108,37 @@ def _cut(
         fitted = _run_with_tree(results, source)
         model, cut_from = _read_tree(results, fitted)
     with watch("cut", quiet=quiet) as clock:
-        model = model.at(n_clusters)
+        of_folder, model = model, model.at(n_clusters)
+        steps, remarks = _kept_names(of_folder, model, fitted)
     with watch("reading", quiet=quiet):
         scene, inputs = fitted.load()
         _check_pixels(results, model, scene)
     report.describe_scene(results_console(quiet=quiet or as_json), scene, "label")
     # The fit that gives the same labels: the record of the cut repeats it.
     parameters = {**fitted.parameters, "n_clusters": n_clusters}
-    run = replace(fitted, parameters=parameters, earlier=None, steps=())
+    run = replace(fitted, parameters=parameters, earlier=None, steps=steps)
     with watch("writing", quiet=quiet):
-        result = Result.of_fit(scene, model)
+        result = edited_result(scene, model, steps)
         record = run.record(result, inputs | {"cut_from": cut_from}, started, clock)
-        written = write_results(folder, result, record, extras)
+        files, others = write_results(folder, result, record, extras)
+    written = (files, [*remarks, *others])
     run.tell(folder, result, written, {"the cut": clock}, quiet=quiet, as_json=as_json)
+
+
+def _kept_names(
+    before: SpectraWalk, after: SpectraWalk, run: Run
+) -> tuple[tuple[dict[str, Any], ...], list[str]]:
+    """Names and colours of the clusters that another cut leaves whole, as steps; and remarks."""
+    from spectrawalk.explore.edited import kept_steps, names_kept
+    from spectrawalk.explore.steps import replay
+
+    if not run.steps:
+        return (), []
+    state = replay(before, run.steps)
+    steps = kept_steps(state, replay(after, []))
+    named = sum(cluster in state.names for cluster in state.ids)
+    told = names_kept(named, sum(step["op"] == "name" for step in steps))
+    return tuple(steps), [told] * bool(told)
 
 
 def _run_with_tree(results: Path, source: str | None) -> Run:

@@ -15,7 +15,8 @@ from spectrawalk.cli.options import FileName
 from spectrawalk.cli.outputs import output_folder
 from spectrawalk.cli.scene_options import pixel_options, reading_options
 from spectrawalk.cli.scene_request import SceneRequest
-from spectrawalk.report.file_names import REPORT, RESULTS
+from spectrawalk.errors import FileError
+from spectrawalk.report.file_names import MODEL, REPORT, RESULTS
 from spectrawalk.results.captions import count
 
 if TYPE_CHECKING:
@@ -62,19 +63,31 @@ def predict(
 ) -> None:
     """Label the pixels of SCENE with the clusters of MODEL and write a map to FOLDER.
 
-    MODEL is what `spectrawalk cluster --save-model` wrote. Each pixel takes the label of the most
-    similar spectrum of the fit. One that is farther from all of them than they are from their own
-    neighbours (99 % of them) is in no cluster: the map marks it "unlike the fit". Bands are matched
-    by wavelength, or by their count where wavelengths are not known.
+    MODEL is what `spectrawalk cluster --save-model` wrote, or the folder that has it. Each pixel
+    takes the label of the most similar spectrum of the fit. One that is farther from all of them
+    than they are from their own neighbours (99 % of them) is in no cluster: the map marks it
+    "unlike the fit". Bands are matched by wavelength, or by their count where wavelengths are not
+    known.
     """
     with (
         naming_options(context.command),
         naming(**{"model.save": "--save-model of `spectrawalk cluster`"}),
         output_folder(folder, RESULTS, overwrite=overwrite),
     ):
+        model_file = _model_in(model_file)
         request = SceneRequest.from_options(source, options)
         extras = [] if no_report else [REPORT]
         _predict(model_file, request, folder, extras, quiet=quiet, as_json=as_json)
+
+
+def _model_in(given: str) -> str:
+    """Path of the model: what was given, or the model in a results folder."""
+    if not Path(given).is_dir():
+        return given
+    file = Path(given) / MODEL
+    if not file.is_file():
+        raise FileError(f"'{given}' has no {MODEL}; cluster it with --save-model.")
+    return str(file)
 
 
 def _predict(
@@ -154,7 +167,7 @@ def _record(
     scene = result.scene
     return environment() | {
         "command": "predict",
-        "model": file_entry(model_file),
+        "model": _model_entry(model_file),
         "scene": request.to_record(),
         "inputs": [file_entry(file) for file in request.files],
         "pixels_sha256": pixels_sha256(scene),
@@ -165,3 +178,19 @@ def _record(
             "seconds": round(clock.total, 3),
         },
     }
+
+
+def _model_entry(model_file: str) -> dict[str, Any]:
+    """Describe the model for the record, with the run that fitted it if its record lies beside."""
+    from spectrawalk.io.run_record import RECORD_NAME, file_entry, read_record
+    from spectrawalk.io.shared_legend import fit_entry
+
+    entry = file_entry(model_file)
+    try:
+        record = read_record(Path(model_file).with_name(RECORD_NAME))
+    except FileError:
+        return entry
+    outputs = record.get("outputs")
+    is_its = isinstance(outputs, dict) and entry["sha256"] in outputs.values()
+    fit = fit_entry(record) if is_its else None
+    return entry if fit is None else entry | {"fit": fit}

@@ -19,7 +19,9 @@ from spectrawalk.report.file_names import RECORD
 from spectrawalk.results.captions import count
 
 if TYPE_CHECKING:
+    from spectrawalk.consensus.tree import ClusterTree
     from spectrawalk.estimators.forecast import Forecast
+    from spectrawalk.results.cluster_map import Legend
     from spectrawalk.scale.engine import Run as Engine
     from spectrawalk.scale.source import Source
 
@@ -413,7 +415,8 @@ def cut_tiles(
                 f"n_clusters={wanted} is more than the {len(found.parent)} clusters that the tree "
                 "of this image has; ask for fewer."
             )
-        result = found.result(wanted)
+        names, remark = _kept_names(found.tree, record, wanted)
+        result = found.result(wanted, legend=_legend(names, wanted) if names else None)
         kept = {name: record[name] for name in ("scene", "image", "preparation", "method", "tiles")}
         told = (
             environment()
@@ -426,7 +429,11 @@ def cut_tiles(
                 "times": {"started": started.isoformat(timespec="seconds"), "seconds": clock.total},
             }
         )
+        if names:
+            kept_names = {str(cluster + 1): each for cluster, each in names.items()}
+            told["names"] = record["names"] | {"clusters": kept_names}
         files, remarks = write_cut(folder, found, result, results / LEAVES, told)
+        remarks = [*([remark] if remark else []), *remarks]
     if as_json:
         click.echo((folder / RECORD).read_text(encoding="ascii"), nl=False)
         return
@@ -435,6 +442,36 @@ def cut_tiles(
     report.describe_clusters(console, result, certainty=False)
     say(console, result.choice)
     report.describe_files(console, files, remarks)
+
+
+def _kept_names(
+    tree: ClusterTree, record: dict[str, Any], n_clusters: int
+) -> tuple[dict[int, str], str]:
+    """Names of the clusters that another cut leaves whole; and how many they are, if not all."""
+    from spectrawalk.explore.edited import names_kept
+
+    known = record.get("names")
+    named = known.get("clusters") if isinstance(known, dict) else None
+    if not isinstance(named, dict):
+        return {}, ""
+    # The leaves of each cluster: it is whole if they are the same.
+    before, after = (tree.ancestors(k) for k in (record["result"]["n_clusters"], n_clusters))
+    kept = {
+        int(number) - 1: str(name)
+        for number, name in named.items()
+        if number.isdigit()
+        and ((before == int(number) - 1) == (after == int(number) - 1)).all()
+        and 1 <= int(number) <= n_clusters
+    }
+    return kept, names_kept(len(named), len(kept))
+
+
+def _legend(names: dict[int, str], n_clusters: int) -> Legend:
+    from spectrawalk.results.cluster_map import Legend
+    from spectrawalk.results.palette import cluster_colors
+
+    each = (names.get(cluster, f"cluster {cluster + 1}") for cluster in range(n_clusters))
+    return Legend(tuple(each), cluster_colors(n_clusters))
 
 
 def _check_file(results: Path, record: dict[str, Any], name: str) -> None:

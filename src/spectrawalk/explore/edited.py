@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,3 +68,48 @@ def confidence_of(
     valid = scene.mask
     image[valid] = model.overlaps(labels).margin(labels[valid])
     return image
+
+
+def kept_steps(state: State, other: State) -> list[dict[str, Any]]:
+    """Steps that name and colour the clusters of another cut as they are in this one.
+
+    A cluster keeps its name and its colour if it has the same pixels in both.
+
+    Examples
+    --------
+    >>> from spectrawalk import SpectraWalk
+    >>> from spectrawalk.datasets import make_scene
+    >>> model = SpectraWalk(n_clusters=3).fit(make_scene((24, 24), n_classes=3, random_state=1))
+    >>> steps = [{"op": "name", "cluster": each, "name": "crop"} for each in range(3)]
+    >>> named = replay(model, steps)
+    >>> len(kept_steps(named, replay(model.at(4), []))), len(kept_steps(named, named))
+    (2, 3)
+    """
+    labels, ids = other.labels()
+    sizes = np.bincount(labels[labels >= 0], minlength=len(ids))
+    found: list[dict[str, Any]] = []
+    for cluster in state.ids:
+        if cluster not in state.names and cluster not in state.colors:
+            continue
+        inside = np.unique(labels[np.isin(state.parts, state.parts_of(cluster))])
+        if len(inside) != 1 or sizes[inside[0]] != state.pixels(cluster):
+            continue
+        same = {"cluster": ids[inside[0]]}
+        if cluster in state.names:
+            found.append({"op": "name", **same, "name": state.names[cluster]})
+        if cluster in state.colors:
+            found.append({"op": "color", **same, "color": state.colors[cluster]})
+    return found
+
+
+def names_kept(before: int, after: int) -> str:
+    """Say how many names another cut keeps; nothing if it keeps all.
+
+    Examples
+    --------
+    >>> names_kept(3, 2)
+    'names kept: 2 of 3; the other clusters are split or merged in this cut.'
+    """
+    if before == after:
+        return ""
+    return f"names kept: {after} of {before}; the other clusters are split or merged in this cut."

@@ -14,7 +14,12 @@ from numpy.typing import NDArray
 from spectrawalk.errors import DataError, ParameterError
 from spectrawalk.io.label_map import LabelMap
 from spectrawalk.io.map_matching import partner_angles, spectral_partners
-from spectrawalk.io.shared_legend import shared_legend
+from spectrawalk.io.shared_legend import (
+    common_origin,
+    edited_apart,
+    is_clustered,
+    shared_legend,
+)
 from spectrawalk.report.pictures import thinning
 from spectrawalk.results.captions import count
 from spectrawalk.results.cluster_map import UNLIKE_NAME, ClusterMap, Legend, pixel_areas
@@ -238,26 +243,46 @@ class ComparedMaps:
         )
 
     @property
+    def _of_clustering(self) -> str:
+        """What the records say of a part of the change that comes from the clustering."""
+        records = (self.before.record, self.after.record)
+        if not (self.before.is_own and self.after.is_own):
+            return ""  # another program made a map, perhaps without clusters
+        origin = common_origin(*records)
+        if origin and edited_apart(*records):
+            return (
+                f"{origin}, but the clusters of at least one map were edited by hand, so a part of "
+                "the change can come from that"
+            )
+        if origin:
+            by_number = f"{origin}, so clusters with one number are the same; leave out `--match`"
+            return by_number * (self.rule != "numbers")
+        advice = (
+            "so a part of the change can come from the clustering; to avoid that, label both dates "
+            "with one model (`spectrawalk predict`) or cluster both scenes in one run"
+        )
+        if all(map(is_clustered, records)):
+            return f"the maps were clustered separately, {advice}"
+        unknown = f"the records do not show whether the maps were clustered together, {advice}"
+        return unknown * (self.rule != "numbers")
+
+    @property
     def remarks(self) -> list[str]:
         """What is worth a second look."""
         found, matrix = [], self.comparison
-        if self.rule != "numbers":
-            found.append(
-                "the maps were clustered separately, so a part of the change can come from the "
-                "clustering; label both dates with one model (`spectrawalk predict`) or cluster "
-                "both scenes in one run to avoid that"
-            )
+        if self._of_clustering:
+            found.append(self._of_clustering)
         if self.rule == "overlap" and matrix.unchanged < matrix.compared / 2:
             found.append(
                 "less than half of the pixels are unchanged under the best matching by common "
                 "pixels, which may then be wrong; give results folders, whose clusters are "
                 "matched by their spectra"
             )
-        if self.rule == "spectra" and any(None in each[:2] for each in matrix.entries):
+        clusters = [each for each in matrix.entries if not each.unlike]
+        if self.rule == "spectra" and any(None in each[:2] for each in clusters):
             found.append(
-                "a cluster without a partner is less like all clusters of the other map than the "
-                "clusters of one map are like each other; if the two scenes differ in their "
-                "calibration and little changed on the ground, match the clusters by overlap"
+                "A cluster has no partner if no cluster of the other map is similar enough. If "
+                "only the calibration differs, try `--match overlap`."
             )
         if matrix.undecided:
             found.append(

@@ -20,11 +20,14 @@ from spectrawalk.results.captions import count
 from spectrawalk.scene.georeference import crs_name
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from matplotlib.axes import Axes
 
 _TEMPLATE = "comparison.html.j2"
 _LARGEST = 12  # changes in words
 _WIDEST = 40  # clusters in the matrix of the page; the table in the folder has all
+_HEAD = 90  # letters in the heads of the matrix's columns, on a page that is not scrolled
+_SWATCH = 4  # letters that fit into a swatch and the space between columns
 _SHADE = (0, 114, 178)  # of the largest change in the matrix
 
 
@@ -187,33 +190,55 @@ def _matrix(found: ComparedMaps) -> dict[str, Any] | None:
         return None
     rows_used = [place for place in range(len(matrix)) if matrix[place].any()]
     cols_used = [place for place in range(len(matrix)) if matrix[:, place].any()]
-    largest = max((each.pixels for each in found.comparison.changes), default=1)
+    changes = [each for each in found.comparison.changes if not found.comparison.is_undecided(each)]
+    largest = max((each.pixels for each in changes), default=1)
+    entries = found.comparison.entries
+    unlike = {place for place, each in enumerate(entries) if each.unlike}
+    unchanged = set(range(len(entries))) - unlike
     names = [*found.names, "no data"]
     colors = [*(_css(each) for each in found.colors), ""]
     n_entries = len(found.names)
+    numbers = [*(_number(found, place) for place in range(n_entries)), "no data"]
+    numbered = sum(len(names[col]) + _SWATCH for col in cols_used) > _HEAD
+    heads = numbers if numbered else names
     rows = []
     for row in rows_used:
         cells = []
         for col in cols_used:
             n, inside = int(matrix[row, col]), row < n_entries and col < n_entries
-            shade = 0.08 + 0.5 * n / largest if n and inside and row != col else 0.0
+            changed = inside and row != col and not (row in unlike and col in unlike)
+            shade = 0.08 + 0.5 * n / largest if n and changed else 0.0
             cells.append(
                 {
                     "text": f"{n:,}" if n else "",
                     "style": f"background:rgba({_SHADE[0]},{_SHADE[1]},{_SHADE[2]},{shade:.2f})"
                     if shade
                     else "",
-                    "same": row == col and inside,
+                    "same": row == col and row in unchanged,
                 }
             )
         total = f"{int(matrix[row].sum()):,}"
-        rows.append({"name": names[row], "color": colors[row], "cells": cells, "total": total})
+        name, number = names[row], numbers[row]
+        if numbered and row in unchanged and name not in (f"cluster {number}", f"class {number}"):
+            name = f"{number}: {name}"
+        rows.append({"name": name, "color": colors[row], "cells": cells, "total": total})
     totals = [f"{int(matrix[:, col].sum()):,}" for col in cols_used]
     return {
-        "columns": [{"name": names[col], "color": colors[col]} for col in cols_used],
+        "columns": [
+            {"name": heads[col], "title": names[col], "color": colors[col]} for col in cols_used
+        ],
+        "numbered": numbered,
         "rows": rows,
         "totals": [*totals, f"{int(matrix.sum()):,}"],
     }
+
+
+def _number(found: ComparedMaps, place: int) -> str:
+    """Short head of a column of the matrix: the number of the cluster."""
+    entry = found.comparison.entries[place]
+    if entry.unlike:
+        return found.names[place]
+    return str(entry.before) if entry.before is not None else f"{entry.after} of B"
 
 
 def _has_spectra(found: ComparedMaps) -> bool:
@@ -275,5 +300,13 @@ def _css(color: NDArray[np.integer]) -> str:
     return "#{:02x}{:02x}{:02x}".format(*color.tolist())
 
 
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
+def _sentence(words: str) -> Markup:
+    """Make a sentence of the page; what is between backticks is a command."""
+    from markupsafe import Markup, escape
+
+    whole = f"{words[:1].upper()}{words[1:].removesuffix('.')}."
+    parts = [
+        f"<code>{escape(part)}</code>" if place % 2 else str(escape(part))
+        for place, part in enumerate(whole.split("`"))
+    ]
+    return Markup("".join(parts))  # every part is escaped

@@ -44,9 +44,11 @@ def common_window(one: Place, other: Place) -> tuple[Window, Window]:
     """
     if one.transform is None or other.transform is None:
         if one.shape != other.shape:
+            neither = one.transform is None and other.transform is None
+            lack = "The maps have no coordinates" if neither else "One map has no coordinates"
             raise DataError(
-                f"the maps are {_size(one)} and {_size(other)} pixels, and without a place on the "
-                "ground in both they are compared pixel by pixel; give maps of one size."
+                f"the maps are {_size(one)} and {_size(other)} pixels. {lack}, so both must have "
+                "the same size."
             )
         whole = slice(0, one.shape[0]), slice(0, one.shape[1])
         return whole, whole
