@@ -66,6 +66,7 @@ if any(EXAMPLES.glob("plot_*.py")):
         "examples_dirs": str(EXAMPLES),
         "gallery_dirs": "gallery",
         "image_scrapers": ("gallery_figures.new_figures",),
+        "ignore_repr_types": "ShownFigure",  # the scraper shows it
         "abort_on_example_error": True,
         "default_thumb_file": str(DOCS / "pictures" / "map.png"),
         "download_all_examples": False,

@@ -69,7 +69,7 @@ def map_and_spectra(scene: Scene, model: SpectraWalk) -> Figure:
     axes = [figure.add_subplot(cell) for cell in upper.subgridspec(1, 3)]
     draw_map(axes[0], result.first_component, "First principal component")
     draw_map(axes[1], paint(result.labels, colors), "Nine clusters")
-    draw_map(axes[2], result.confidence, "Confidence (yellow: high)")
+    draw_map(axes[2], result.confidence, "Confidence,\n0 (dark) to 1 (yellow)", limits=(0, 1))
     bare(axes)
     draw_spectra(figure.add_subplot(lower), scene, result.spectra, result.sizes, colors)
     return figure

@@ -74,6 +74,12 @@ result = Result.of_fit(scene, SpectraWalk(n_clusters=4).fit(scene))
 result
 
 # %%
+# The same on one page, for a paper or a talk.
+
+figure = result.plot()
+figure
+
+# %%
 # As a Dataset of xarray it has latitudes, longitudes and the coordinate system.
 
 result.to_xarray()

@@ -53,7 +53,7 @@ def test_cluster_writes_labels_map_and_overview(cube, here):
 def test_cluster_sums_up_what_it_found(cube, here):
     np.save("field.npy", cube)
     out = run("cluster", "field.npy", "-k", 3, "-o", "out", "--no-report").stdout
-    assert "field: 20 x 16 pixels, 10 bands, 320 pixels to cluster\n" in out
+    assert "field: 20 rows x 16 columns, 10 bands, 320 pixels to cluster\n" in out
     sizes = np.bincount(np.load("out/labels.npy").ravel())[1:]
     rows = re.findall(r"(\d+) . (#[0-9a-f]{6}) . +(\d+) . +([\d.]+)%", out)
     assert rows == [
@@ -172,7 +172,7 @@ def test_a_value_for_no_data_is_masked_and_counted(cube, here):
 def test_bands_may_come_first(cube, here):
     np.save("gdal.npy", np.moveaxis(cube, 2, 0))
     result = run("cluster", "gdal.npy", "--bands-first", "-k", 3, "-o", "out", *LOUD)
-    assert "gdal: 20 x 16 pixels, 10 bands" in result.stdout
+    assert "gdal: 20 rows x 16 columns, 10 bands" in result.stdout
     expected = SRDL(n_clusters=3, n_neighbors=20, n_eigenpairs=5).fit(cube).labels_
     np.testing.assert_array_equal(np.load("out/labels.npy"), expected + 1)
 

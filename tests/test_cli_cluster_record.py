@@ -246,7 +246,7 @@ def test_json_is_the_record_and_nothing_else(field):
 
 def test_a_dry_run_tells_and_writes_nothing(field):
     told = succeed("cluster", field, "--dry-run", "-o", "out", *LOUD)
-    assert "field: 20 x 16 pixels, 10 bands, 320 pixels to cluster" in told
+    assert "field: 20 rows x 16 columns, 10 bands, 320 pixels to cluster" in told
     assert "SRDL: number of clusters auto, window radius 8, 20 neighbours, sigma 1" in told
     assert "nothing was written; a run would write to 'out':" in told
     assert told.splitlines()[-1] == "  " + ", ".join(run_files([]))

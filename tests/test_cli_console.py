@@ -44,7 +44,7 @@ def test_one_is_singular(here):
     from rich.console import Console
 
     describe_scene(Console(file=file, width=200), scene)
-    assert "1 x 2 pixels, 1 band, 1 pixel to cluster\n1 pixel is masked" in file.getvalue()
+    assert "1 row x 2 columns, 1 band, 1 pixel to cluster\n1 pixel is masked" in file.getvalue()
 
 
 def test_a_stage_of_one_step_pulses_until_it_is_done():

@@ -53,12 +53,12 @@ def test_inspect_tells_what_is_there():
     assert result.exit_code == 0
     for line in (
         "format       ENVI file",
-        "size         7 x 5 pixels, 6 bands, 0.4 KiB of uint16",
+        "size         7 rows x 5 columns, 6 bands, 0.4 KiB of uint16",
         "wavelengths  450.5 to 2200 nm",
         "bad bands    3 (2-3, 6; counted from 1)",
         "place        WGS 84 / UTM zone 33N, pixels of 30 x 30 m, "
         "upper left corner 500000, 4000000",
-        "field: 7 x 5 pixels, 3 bands, 35 pixels to cluster",
+        "field: 7 rows x 5 columns, 3 bands, 35 pixels to cluster",
         "3 bands are excluded: called bad by the file, or empty",
     ):
         assert line in result.stdout.splitlines()

@@ -236,6 +236,29 @@ def test_folders_that_are_named_and_cannot_be_used(tmp_path, monkeypatch):
     assert found["SPECTRAWALK_DATA"].value == f"{tmp_path / 'nowhere'} is no folder"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_folder_that_even_root_cannot_make_cannot_be_written(monkeypatch):
+    monkeypatch.setenv("HOME", "/proc/nohome")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    found = {fact.name: fact for fact in folders.folders()}
+    assert found["downloads"].state is State.HINDERED
+
+
+def test_asking_whether_a_folder_can_be_written_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = {fact.name: fact for fact in folders.folders()}
+    assert found["downloads"].text.endswith(", can be written")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_extras_of_developers_are_not_listed():
+    names = {fact.name for fact in versions.extras()}
+    assert "explore" in names
+    assert not names & {"all", "docs", "test"}
+
+
 def test_a_package_that_is_not_installed_has_no_requirements(monkeypatch):
     monkeypatch.setattr(versions, "_PACKAGE", "spectrawalk-of-nobody")
     *_, last = versions.versions()

@@ -613,6 +613,22 @@ def test_a_scene_that_cannot_be_read_is_told_on_the_page(chromium, tmp_path):
         explorer.context.close()
 
 
+# ---- small windows
+
+
+@pytest.mark.parametrize("size", [(900, 700), (800, 600), (390, 844)])
+def test_a_small_window_shows_the_map_and_is_no_wider_than_itself(explorer, model, size):
+    page = explorer.page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.wait_for_timeout(300)
+    assert page.locator("#map").bounding_box()["height"] > 0.4 * size[1]
+    page.locator("#map").scroll_into_view_if_needed()
+    explorer.expect(model.labels_)
+    for view in ("pixel", "edit", "ask", "embedding", "run", "export"):
+        explorer.tab(view)
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0], view
+
+
 # ---- accessibility
 
 THEMES_AND_SIZES = [

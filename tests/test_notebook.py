@@ -193,7 +193,15 @@ def test_a_prediction_with_an_empty_cluster_shows_itself(result):
     assert "unlike the fit" in page.text
     assert page.tags.count("polyline") == 2
     titles = [ax.get_title() for ax in predicted.plot().axes]
-    assert titles[-2:] == ["Margin (yellow: high)", "Mean spectra, ± 1 standard deviation"]
+    assert titles[-2:] == ["Margin, 0 (dark) to 1 (yellow)", "Mean spectra, ± 1 standard deviation"]
+
+
+def test_a_margin_has_the_same_scale_on_the_page_as_in_the_cell(result):
+    margin = np.full(result.labels.shape, 0.2)
+    margin[0] = 0.4
+    predicted = Result.of_prediction(result.scene, result.model, result.labels, margin)
+    [panel] = [ax for ax in predicted.plot().axes if ax.get_title().startswith("Margin")]
+    assert panel.images[0].get_clim() == (0, 1)
 
 
 def test_the_same_input_gives_the_same_cell(result):

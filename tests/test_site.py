@@ -66,6 +66,20 @@ def test_every_picture_is_made_by_a_script_and_shown():
     assert max(path.stat().st_size for path in pictures) < 300_000
 
 
+@pytest.mark.parametrize(
+    "example", sorted((ROOT / "examples").glob("plot_*.py")), ids=lambda p: p.stem
+)
+def test_every_example_draws_the_figure_that_stands_for_it(example):
+    assert re.search(r"^figure\b.* = ", example.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_a_figure_of_ours_is_shown_once_in_the_gallery():
+    """By the scraper, which the small pictures need, and not as the value of its block too."""
+    [ignored] = re.findall('"ignore_repr_types": "(.+)"', (DOCS / "conf.py").read_text("utf-8"))
+    shown = pytest.importorskip("spectrawalk.report.shown_figure")
+    assert re.search(ignored, str(shown.ShownFigure))
+
+
 @pytest.mark.slow
 @pytest.mark.scene
 def test_the_tutorial_works_word_for_word(here):

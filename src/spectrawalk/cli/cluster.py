@@ -131,7 +131,7 @@ Examples:
     type=WithoutAuto(click.FloatRange(min=0, min_open=True), "diffusion time"),
     metavar="T",
     default=30.0,
-    help="For single runs: diffusion time; a longer time gives coarser clusters.",
+    help="For srdl, dlss, dl, dvic and s2dl: diffusion time; a longer time gives coarser clusters.",
 )
 @click.option(
     "--sigma",

@@ -82,7 +82,11 @@ def show(console: Console, found: dict[str, Any]) -> None:
 
 
 def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
-    size = f"{found['rows']:,} x {found['cols']:,} pixels, {found['bands']} bands"
+    from spectrawalk.results.captions import count
+
+    size = (
+        f"{count(found['rows'], 'row')} x {count(found['cols'], 'column')}, {found['bands']} bands"
+    )
     low_high = found["values"]
     return [
         ("file", found.get("file", found["name"])),

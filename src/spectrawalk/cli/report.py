@@ -26,8 +26,8 @@ def describe_scene(console: Console, scene: Scene, purpose: str = "cluster") -> 
     steps = (scene.metadata.get("preparation") or {}).get("steps", [])
     say(
         console,
-        f"{scene.name}: {rows} x {cols} pixels, {count(scene.n_bands, 'band')}, "
-        f"{count(scene.n_valid, 'pixel')} to {purpose}",
+        f"{scene.name}: {count(rows, 'row')} x {count(cols, 'column')}, "
+        f"{count(scene.n_bands, 'band')}, {count(scene.n_valid, 'pixel')} to {purpose}",
     )
     masked = scene.mask.size - scene.n_valid
     if masked:

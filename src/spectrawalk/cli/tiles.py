@@ -274,7 +274,8 @@ class TiledRequest:
             tiles = sum(1 for _ in divide(source.shape, self.size))
             say(
                 console,
-                f"{source.name}: {rows} x {cols} pixels, {count(bands, 'band')}, in "
+                f"{source.name}: {count(rows, 'row')} x {count(cols, 'column')}, "
+                f"{count(bands, 'band')}, in "
                 f"{count(tiles, 'tile')} of up to {self.size} x {self.size} pixels",
             )
         if self.scheduler == "local":

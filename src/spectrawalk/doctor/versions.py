@@ -17,8 +17,8 @@ _PACKAGE = "spectrawalk"
 _MODULES = {"scikit-learn": "sklearn", "pillow": "PIL"}
 """Modules of packages that are not called like them."""
 
-_NOT_FOR_USERS = {"all", "test"}
-"""Extras that are named after what they are for, not after something that they add."""
+_NOT_FOR_USERS = {"all", "docs", "test"}
+"""Extras that no run needs: all together, and what those who change spectrawalk need."""
 
 _GDAL_DRIVERS = {
     "GTiff": "to read GeoTIFF and EnMAP, and to write maps",

@@ -89,7 +89,7 @@ def overview(result: Result) -> Figure:
     shows_modes = not (result.predicted or isinstance(model, TreeModel))
     if not shows_modes:
         certainty = result.certainty
-        maps.append((f"{certainty.name.capitalize()} (yellow: high)", certainty.image))
+        maps.append((f"{certainty.name.capitalize()}, 0 (dark) to 1 (yellow)", certainty.image))
     else:
         maps.append(("Density (yellow: high), modes", _ranks(model.density_)))  # type: ignore[union-attr]
 
@@ -103,7 +103,8 @@ def overview(result: Result) -> Figure:
     )
     origin = _origin(scene)
     for ax, (title, image) in zip(axes, maps, strict=True):
-        draw_map(ax, image, title, origin=origin, cell=result.image.cell)
+        limits = None if shows_modes or ax is not axes[-1] else (0.0, 1.0)
+        draw_map(ax, image, title, origin=origin, cell=result.image.cell, limits=limits)
     of_model = cluster_colors(model.n_clusters_)
     if shows_modes and not isinstance(model, TreeModel):
         _draw_modes(axes[-1], model.modes_, result.labels.shape, of_model, origin)
@@ -297,11 +298,18 @@ def figure_and_patch() -> tuple[Any, Any]:
 
 
 def draw_map(
-    ax: Axes, image: NDArray[Any], title: str, *, origin: tuple[int, int] = (0, 0), cell: int = 1
+    ax: Axes,
+    image: NDArray[Any],
+    title: str,
+    *,
+    origin: tuple[int, int] = (0, 0),
+    cell: int = 1,
+    limits: tuple[float, float] | None = None,
 ) -> None:
-    """Draw a colour image, or the values of one under a robust stretch with grey where NaN.
+    """Draw a colour image, or the values of one with grey where NaN.
 
-    Rows and columns are counted from `origin`. A value stands for `cell` of them.
+    Rows and columns are counted from `origin`. A value stands for `cell` of them. The colours go
+    from the first of `limits` to the second; by default from the 2nd to the 98th percentile.
     """
     from matplotlib import colormaps
     from matplotlib.ticker import FixedLocator, MaxNLocator
@@ -311,7 +319,8 @@ def draw_map(
     how: dict[str, Any] = {"extent": extent, "aspect": "auto", "interpolation": "nearest"}
     if image.ndim == 2:
         finite = image[np.isfinite(image)]
-        low, high = np.percentile(finite, [2, 98]) if finite.size else (0.0, 1.0)
+        robust = np.percentile(finite, [2, 98]) if finite.size else (0.0, 1.0)
+        low, high = robust if limits is None else limits
         shades = colormaps["viridis"].with_extremes(bad=np.divide(NO_DATA, 255))
         ax.imshow(image, cmap=shades, vmin=low, vmax=high, **how)
     else:

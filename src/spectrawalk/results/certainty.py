@@ -33,9 +33,12 @@ def confidence(image: NDArray[np.floating]) -> Certainty:
     --------
     >>> import numpy as np
     >>> confidence(np.ones((1, 1))).meaning
-    'agreement of the runs: 0 where they favour two clusters alike, 1 where all agree'
+    'agreement of the runs: 0 where they support the next cluster just as much, 1 where all agree'
     """
-    meaning = "agreement of the runs: 0 where they favour two clusters alike, 1 where all agree"
+    meaning = (
+        "agreement of the runs: 0 where they support the next cluster just as much, 1 where all "
+        "agree"
+    )
     return Certainty("confidence", meaning, image)
 
 

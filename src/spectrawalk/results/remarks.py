@@ -38,15 +38,20 @@ def explain_time(
     Examples
     --------
     >>> import numpy as np
-    >>> explain_time(8, np.array([6, 3, 3, 1]), np.array([2.0, 1.2, 1.4, np.nan]))
-    'the clusters are those at time 8, the nearest to those of all 3 times with 3 to 6 clusters'
+    >>> explain_time(2, np.array([6, 3, 3, 1]), np.array([2.0, 1.2, 1.4, np.nan]))
+    'of the 3 times that gave 3 to 6 clusters, time 2 was chosen: its clusters differ least from \
+those of the others'
+    >>> explain_time(1, np.array([6, 1]), np.array([0.0, np.nan]))
+    'time 1 was chosen, the only one that gave 6 clusters'
     """
     counted = numbers[np.isfinite(total_variation)]
     fewest, most = int(counted.min()), int(counted.max())
     number = count(most, "cluster") if fewest == most else f"{fewest} to {most} clusters"
+    if len(counted) == 1:
+        return f"time {time:g} was chosen, the only one that gave {number}"
     return (
-        f"the clusters are those at time {time:g}, the nearest to those of all "
-        f"{count(len(counted), 'time')} with {number}"
+        f"of the {count(len(counted), 'time')} that gave {number}, time {time:g} was chosen: its "
+        "clusters differ least from those of the others"
     )
 
 
