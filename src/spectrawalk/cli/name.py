@@ -317,7 +317,7 @@ def _as_json(clusters: NamedClusters, libraries: Sequence[SpectralLibrary]) -> d
             {
                 "cluster": number,
                 "name": found.name,
-                "limit": found.limit,
+                "limit": found.limit if found.matches else None,  # JSON knows no NaN
                 "within_limit": found.n_within,
                 "compared": found.n_compared,
                 "nearest": [
