@@ -266,6 +266,7 @@ def table(folder):
     return rows
 
 
+@pytest.mark.slow
 def test_a_method_that_fails_is_a_row_and_a_rerun_gives_the_same_table(here, forget_plugins):
     for name in ("field", "meadow"):
         write_scene_and_truth(here / "mine", name)
@@ -296,6 +297,7 @@ def test_a_method_that_fails_is_a_row_and_a_rerun_gives_the_same_table(here, for
     assert again.partition(costs)[0] == markdown.partition(costs)[0]
 
 
+@pytest.mark.slow
 def test_an_interrupted_suite_goes_on_and_a_run_that_is_too_slow_is_a_row(here, forget_plugins):
     write_scene_and_truth(here / "mine", "field")
     (here / "patient.py").write_text(PATIENT)
@@ -331,6 +333,7 @@ def test_an_interrupted_suite_goes_on_and_a_run_that_is_too_slow_is_a_row(here, 
     assert kept.stat().st_mtime_ns == written
 
 
+@pytest.mark.slow
 def test_an_oracle_adds_marked_rows_that_are_at_least_as_good(tmp_path, monkeypatch):
     monkeypatch.setitem(CANDIDATES, "dl", ({"n_eigenpairs": 3},))
     rows = run_suite([TINY], choose("dl"), tmp_path, oracle=True)

@@ -373,7 +373,7 @@ def test_the_page_has_commands_as_code_and_says_what_is_coloured():
     page = page_of({})
     text = page.partition("<body>")[2].partition("<pre>")[0]
     assert "`" not in text
-    assert "<code>--match overlap</code>" in text
+    assert "<code>match=overlap</code>" in text
     assert "hanges are blue, unchanged pixels grey" in text
 
 

@@ -1,6 +1,7 @@
 """Memory is told before the work, refused where it is too short, and as large as was told."""
 
 import json
+import os
 import sys
 
 import numpy as np
@@ -12,6 +13,11 @@ from spectrawalk.cli import main
 from spectrawalk.datasets import make_scene
 from spectrawalk.errors import MemoryShortageError, ParameterError
 from spectrawalk.estimators import forecast
+
+
+long = pytest.mark.skipif(
+    not os.environ.get("SPECTRAWALK_LONG"), reason="takes long; set SPECTRAWALK_LONG=1"
+)
 
 
 @pytest.fixture
@@ -105,14 +111,14 @@ def measured(rows, cols, bands, method="SRDL", **settings):
     "settings",
     [
         {"n_clusters": 4},
+        pytest.param({"n_clusters": 4, "radius": None}, marks=pytest.mark.slow),
+        pytest.param({"method": "SpectraWalk"}, marks=pytest.mark.slow),
         *(
-            pytest.param(settings, marks=pytest.mark.slow)
+            pytest.param(settings, marks=[pytest.mark.slow, long])
             for settings in (
                 {"n_clusters": 4, "n_neighbors": 300},
                 {"n_clusters": 4, "n_eigenpairs": 60},
                 {"n_clusters": 4, "radius": 40},
-                {"n_clusters": 4, "radius": None},
-                {"method": "SpectraWalk"},
                 {"method": "SpectraWalk", "detail": 0.5},
             )
         ),
@@ -129,7 +135,9 @@ def test_a_fit_takes_the_memory_and_about_the_time_that_was_told(settings):
 
 @linux
 @pytest.mark.slow
-@pytest.mark.parametrize(("side", "bands"), [(141, 400), (100, 30), (400, 20)])
+@pytest.mark.parametrize(
+    ("side", "bands"), [(141, 400), (100, 30), pytest.param(400, 20, marks=long)]
+)
 def test_the_memory_of_images_of_other_sizes(side, bands):
     working, whole, _ = measured(side, side, bands, n_clusters=4)
     assert 0.5 < working <= 1.1  # the allocator holds a tenth more in some runs

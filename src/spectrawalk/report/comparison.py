@@ -255,7 +255,7 @@ class ComparedMaps:
                 "the change can come from that"
             )
         if origin:
-            by_number = f"{origin}, so clusters with one number are the same; leave out `--match`"
+            by_number = f"{origin}, so clusters with one number are the same; leave out `match`"
             return by_number * (self.rule != "numbers")
         advice = (
             "so a part of the change can come from the clustering; to avoid that, label both dates "
@@ -282,7 +282,7 @@ class ComparedMaps:
         if self.rule == "spectra" and any(None in each[:2] for each in clusters):
             found.append(
                 "A cluster has no partner if no cluster of the other map is similar enough. If "
-                "only the calibration differs, try `--match overlap`."
+                "only the calibration differs, try `match=overlap`."
             )
         if matrix.undecided:
             found.append(
