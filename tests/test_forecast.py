@@ -14,7 +14,6 @@ from spectrawalk.datasets import make_scene
 from spectrawalk.errors import MemoryShortageError, ParameterError
 from spectrawalk.estimators import forecast
 
-
 long = pytest.mark.skipif(
     not os.environ.get("SPECTRAWALK_LONG"), reason="takes long; set SPECTRAWALK_LONG=1"
 )
