@@ -354,7 +354,7 @@ def test_a_file_name_that_the_terminal_cannot_show_is_no_trouble(cube, here, mon
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     code, out, err = finish(start("cluster", "füld.npy", "-k", 3, "-o", "out", *LOUD))
     assert code == 0, err
-    assert out.startswith(r"f\xfcld: 20 x 16")
+    assert out.startswith(r"f\xfcld: 20 rows x 16 columns")
 
 
 def test_an_output_folder_that_is_a_file_is_called_so(cube, here):
